@@ -111,13 +111,14 @@ class Shmem {
 
   // --- order and meeting
 
-  // Returns when all that this process has put is there.
+  // Returns when all that this process has put is there: asks all to whom it has put something at once.
   void quiet() {
+    std::vector<hamlyn::Import*> asked;
     for (std::size_t pe = 0; pe != all_; ++pe) {
-      if (!unfenced_[pe]) continue;
-      check(others_[pe]->flush(kPatience));
-      unfenced_[pe] = false;
+      if (unfenced_[pe]) asked.push_back(others_[pe].get());
     }
+    check(hamlyn::Import::flush(asked, kPatience));
+    unfenced_.assign(all_, false);
   }
 
   // Waits until `done(word)` of a word of this process's heap, which others change.

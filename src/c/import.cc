@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "c/options.h"
 #include "c/segment_handles.h"
 #include "c/values.h"
@@ -121,6 +123,27 @@ hamlyn_status hamlyn_write_flush(hamlyn_import* import, std::int64_t timeout, st
   return number(status);
 }
 
+hamlyn_status hamlyn_write_flush_begin(hamlyn_import* import, hamlyn_remote_handle* handle) {
+  if (import == nullptr || handle == nullptr) return invalid_argument(__func__, "a NULL argument");
+  hamlyn::RemoteHandle own;
+  const hamlyn::Status status = import->it.begin_flush(&own);
+  *handle = {own.sequence};
+  return number(status);
+}
+
+hamlyn_status hamlyn_write_flush_all(hamlyn_import* const* imports, std::size_t count, std::int64_t timeout,
+                                     hamlyn_status* each) {
+  if (imports == nullptr && count != 0) return invalid_argument(__func__, "a NULL argument");
+  return guarded(__func__, [&] {
+    std::vector<hamlyn::Import*> all(count);
+    std::vector<hamlyn::Status> answers(count, hamlyn::Status::invalid);
+    for (std::size_t i = 0; i != count; ++i) all[i] = imports[i] == nullptr ? nullptr : &imports[i]->it;
+    const hamlyn::Status status = hamlyn::Import::flush(all, time_of(timeout), answers);
+    for (std::size_t i = 0; each != nullptr && i != count; ++i) each[i] = number(answers[i]);
+    return number(status);
+  });
+}
+
 hamlyn_status hamlyn_write_why(const hamlyn_import* import, std::uint32_t* reason, std::uint32_t* told) {
   return answer(__func__, {import, reason, told}, [&] { tell(import->it.why(), *reason, *told); });
 }
@@ -133,6 +156,25 @@ hamlyn_status hamlyn_write_signal(hamlyn_import* import, std::size_t offset, con
     return invalid_argument(__func__, "no such signal");
   return number(import->it.write_signal(offset, bytes_at(data, length), signal, value,
                                         static_cast<hamlyn::Signal>(how), time_of(timeout)));
+}
+
+hamlyn_status hamlyn_write_signal_word(hamlyn_import* import, std::size_t offset, const void* data,
+                                       std::size_t length, const hamlyn_write_options* options,
+                                       const hamlyn_signal_word* signal, std::int64_t timeout) {
+  if (import == nullptr || signal == nullptr || !readable(data, length))
+    return invalid_argument(__func__, "a NULL argument");
+  hamlyn_signal_word asked;
+  if (const char* const wrong = take_options(signal, asked)) return invalid_argument(__func__, wrong);
+  if (asked.how != HAMLYN_SIGNAL_SET && asked.how != HAMLYN_SIGNAL_ADD)
+    return invalid_argument(__func__, "no such signal");
+  const hamlyn::SignalWord word{.offset = asked.offset,
+                                .value = asked.value,
+                                .how = static_cast<hamlyn::Signal>(asked.how),
+                                .bytes = asked.bytes == 0 ? 8 : asked.bytes,
+                                .in = asked.in == nullptr ? nullptr : &asked.in->it};
+  return write_with(__func__, options, [&](const hamlyn::WriteOptions& how) {
+    return import->it.write_signal(offset, bytes_at(data, length), word, time_of(timeout), how);
+  });
 }
 
 // --- reading
@@ -155,6 +197,22 @@ hamlyn_status hamlyn_read_into(hamlyn_import* import, std::size_t offset, hamlyn
   });
   if (handle != nullptr && (status == HAMLYN_OK || status == HAMLYN_PENDING)) *handle = {own.sequence};
   return status;
+}
+
+hamlyn_status hamlyn_read_begin(hamlyn_import* import, std::size_t offset, void* into, std::size_t length,
+                                const hamlyn_read_options* options, hamlyn_remote_handle* handle) {
+  if (import == nullptr || handle == nullptr || !readable(into, length))
+    return invalid_argument(__func__, "a NULL argument");
+  hamlyn::RemoteHandle own;
+  const hamlyn_status status = read_with(__func__, options, [&](const hamlyn::ReadOptions& how) {
+    return import->it.read(offset, room_at(into, length), &own, how);
+  });
+  *handle = {own.sequence};
+  return status;
+}
+
+hamlyn_status hamlyn_read_cancel(hamlyn_import* import, hamlyn_remote_handle handle) {
+  return answer(__func__, {import}, [&] { return import->it.cancel({handle.sequence}); });
 }
 
 hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
@@ -181,6 +239,16 @@ hamlyn_status hamlyn_import_fetch(hamlyn_import* import, std::size_t offset,
   if ((flags & ~HAMLYN_TELL) != 0) return invalid_argument(__func__, "unknown flags");
   const hamlyn::FetchOptions how{.notify = flags != 0};
   return tell(import->it.fetch(offset, fetch_of(*request), time_of(timeout), how), *outcome);
+}
+
+hamlyn_status hamlyn_import_update(hamlyn_import* import, std::size_t offset,
+                                   const hamlyn_fetch_request* request, std::uint64_t flags,
+                                   std::int64_t timeout) {
+  if (import == nullptr || request == nullptr) return invalid_argument(__func__, "a NULL argument");
+  if (request->op < HAMLYN_ADD || request->op > HAMLYN_COMPARE_AND_SWAP)
+    return invalid_argument(__func__, "no such operation");
+  if ((flags & ~HAMLYN_TELL) != 0) return invalid_argument(__func__, "unknown flags");
+  return number(import->it.update(offset, fetch_of(*request), time_of(timeout), {.notify = flags != 0}));
 }
 
 hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, std::size_t offset, std::uint64_t expected,

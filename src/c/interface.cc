@@ -32,6 +32,8 @@ const char* read_options(const hamlyn_interface_options* given, Interface::Optio
   if (asked.mtu != 0) options.mtu = asked.mtu;
   if (asked.links != 0) options.links = asked.links;
   if (asked.dead != 0) options.dead = milliseconds_of(asked.dead);
+  if (asked.requests > UINT32_MAX) return "no so many requests";
+  if (asked.requests != 0) options.requests = static_cast<std::uint32_t>(asked.requests);
   return nullptr;
 }
 

@@ -14,7 +14,8 @@ namespace {
 const char* read_options(const hamlyn_remote_options* given, hamlyn_remote_options& options) noexcept {
   constexpr std::size_t kFirst = offsetof(hamlyn_remote_options, strides);
   if (const char* const wrong = take_options(given, options, kFirst)) return wrong;
-  if ((options.flags & ~(HAMLYN_NO_ANSWER | HAMLYN_TELL | kElements)) != 0) return "unknown flags";
+  if ((options.flags & ~(HAMLYN_NO_ANSWER | HAMLYN_FENCED | HAMLYN_TELL | kElements)) != 0)
+    return "unknown flags";
   return strides_fault(options.strides);
 }
 
@@ -28,6 +29,7 @@ hamlyn_status ask_with(const char* call, const hamlyn_remote_options* options, h
   if (given.strides != nullptr) strides = from(*given.strides);
   const hamlyn::RemoteOptions how{.offset = given.offset,
                                   .answered = (given.flags & HAMLYN_NO_ANSWER) == 0,
+                                  .fenced = (given.flags & HAMLYN_FENCED) != 0,
                                   .queue = given.queue == nullptr ? nullptr : &given.queue->it,
                                   .word = given.word,
                                   .element = element_in(given.flags),

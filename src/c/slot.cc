@@ -112,6 +112,14 @@ hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, std::uint32_t messages
   return answer(__func__, {slot}, [&] { slot->it.notify_after(messages); });
 }
 
+hamlyn_status hamlyn_slot_landed(const hamlyn_slot* slot, std::uint64_t* bytes) {
+  return answer(__func__, {slot, bytes}, [&] { *bytes = slot->it.landed(); });
+}
+
+hamlyn_status hamlyn_slot_wait_landed(hamlyn_slot* slot, std::uint64_t bytes, std::int64_t timeout) {
+  return answer(__func__, {slot}, [&] { return slot->it.wait_landed(bytes, time_of(timeout)); });
+}
+
 hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot) {
   return answer(__func__, {slot}, [&] { slot->it.change_key(); });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "c/handles.h"
 #include "c/options.h"
@@ -17,13 +18,16 @@ constexpr std::size_t kMostPieces = 16;
 const char* read_send_options(const hamlyn_send_options* given, hamlyn::SendOptions& options) {
   if (given == nullptr) return nullptr;  // the usual way, without a copy
   hamlyn_send_options asked;
-  if (const char* const wrong = take_options(given, asked)) return wrong;
+  if (const char* const wrong = take_options(given, asked, offsetof(hamlyn_send_options, queue)))
+    return wrong;
   if ((asked.flags & ~(HAMLYN_ACKNOWLEDGED | kElements)) != 0) return "unknown flags";
   if (!readable(asked.metadata, asked.metadata_length)) return "metadata is NULL and has a length";
   options.offset = asked.offset;
   options.metadata = bytes_at(asked.metadata, asked.metadata_length);
   options.acknowledged = (asked.flags & HAMLYN_ACKNOWLEDGED) != 0;
   options.element = element_in(asked.flags);
+  options.queue = asked.queue == nullptr ? nullptr : &asked.queue->it;
+  options.word = asked.word;
   return nullptr;
 }
 

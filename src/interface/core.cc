@@ -91,7 +91,7 @@ bool Core::something_to_do() noexcept {
     }
     if (link->replies_due && link->has_reply_room())
       return true;  // a peer that takes none must not keep us awake
-    if (link->remote.owed_long != 0 && link->has_answer_room()) return true;
+    if (link->remote.owes_long() && link->has_answer_room()) return true;
     if (link->lent != 0 && link->taken_count() != link->taken_seen) return true;
     if (link->wanted_was_taken()) return true;
   }
@@ -135,6 +135,10 @@ void Core::make_link_indices() {
 }
 
 void Core::add_link(Link& link) {
+  if (outstanding_ != kOutstanding) {
+    link.remote.resize(outstanding_);
+    link.remote.taken_untold = link.replies_due = replies_due_ = true;
+  }
   if (free_link_indices_.empty()) make_link_indices();
   link.index = free_link_indices_.back();
   free_link_indices_.pop_back();
@@ -206,7 +210,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
     records_[index].given_back_by = 0;
     ++looks_;
   }
-  HAMLYN_ASSERT(link.remote.owed_busy == 0, "what was owed went with the link");
+  HAMLYN_ASSERT(link.remote.owes_nothing(), "what was owed went with the link");
   remember_lost(link, why);
 }
 
@@ -404,6 +408,8 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
     case Operation::fetched:
     case Operation::refused_request:
       return take_answer(link, packet, payload);
+    case Operation::taken_requests:
+      return take_limit(link, packet);
     default:
       return Refusal::malformed;
   }

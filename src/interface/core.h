@@ -82,6 +82,8 @@ class Core {
   // The departures alone, for a gate that has handed something over. True if anything moved.
   bool depart() noexcept;
   void set_gate(Gate* gate) noexcept { sweep_.set_gate(gate); }
+  // Requests of each level under way by a link, in each direction, of links that are added from now on.
+  void set_outstanding(std::uint32_t outstanding) noexcept { outstanding_ = outstanding; }
 
   // Hands over what has arrived on a link whose other side has gone; no more than a link can hold: more come
   // from a peer that has only hung up and goes on writing.
@@ -147,6 +149,11 @@ class Core {
   // that of a packet is. True if somebody is to hear of it.
   bool refuse_import(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
   void change_key(std::uint32_t slot);
+  // Bytes that have landed there since it was made.
+  std::uint64_t landed_bytes(std::uint32_t slot) noexcept {
+    close_run();  // which counts at its end
+    return slots_[slot].counters->bytes;
+  }
   // Its openings end; whoever may still, opens it again.
   void set_guests(std::uint32_t slot, std::unique_ptr<Guests> guests) noexcept;
 
@@ -363,6 +370,8 @@ class Core {
   std::uint32_t standing_of_earlier(const Link& link, const Packet& packet) noexcept;
   static SendCredit* answered_credit(Link& link, const Packet& packet, Refusal& cause) noexcept;
   Refusal take_grant(Link& link, const Packet& packet) noexcept;
+  bool send_limit(Link& link) noexcept;
+  Refusal take_limit(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
 
   // Puts (puts.cc).
@@ -389,6 +398,7 @@ class Core {
   enum class AnswerPart : std::uint8_t { none, more, last };  // what could leave of an answer
   Refusal serve_get(Link& link, const Packet& packet) noexcept;
   Refusal serve_fetch(Link& link, const Packet& packet) noexcept;
+  void note_lost_fetch(const Link& link, const Packet& packet, Refusal cause) noexcept;
   Refusal serve_fence(Link& link, const Packet& packet) noexcept;
   Refusal do_fetch(Link& link, const Packet& packet, std::uint64_t& before) noexcept;
   bool may_answer(const Link& link) const noexcept;
@@ -481,7 +491,7 @@ class Core {
 
   Surroundings& surroundings_;
   CounterPage& counters_;
-  SlotCounters uncounted_slot_{};  // where those without a row count
+  std::uint32_t outstanding_ = kOutstanding;
   TerminusCounters uncounted_terminus_{};
   std::vector<SlotRecord> slots_;  // a power of two of them
   std::vector<std::uint32_t> free_slots_;

@@ -335,7 +335,7 @@ class Link {
   std::uint32_t gave_back = 0;        // the first of the records that are given_back_by it; 0: none
   bool replies_due = false;
   // Whether something is to be answered when there is room.
-  bool answers_due() const noexcept { return replies_due || remote.owed_long != 0; }
+  bool answers_due() const noexcept { return replies_due || remote.owes_long(); }
   LostMessages lost_messages;
   std::array<std::uint32_t, static_cast<std::size_t>(Refusal::count)> refused{};  // by cause, not told yet
   std::uint32_t told_causes = 0;  // causes of which a notification stands in a queue

@@ -58,10 +58,11 @@ struct SlotRecord {
   EntryState armed_state() const noexcept {
     return access == Access::read_only ? EntryState::readable : EntryState::armed;
   }
-  SlotCounters* counters = nullptr;  // its row of the counter page, or a spare one; while it lives
-  std::vector<std::uint64_t> links;  // groups: per entry a set of links, a bit per link's index
-  LinkSets fillers;                  // links that may fill an entry, by blocks of kFillBlock entries
-  std::uint32_t first_record = 0;    // of the places at it; 0: none
+  SlotCounters* counters = nullptr;  // its row of the counter page, or one of its own; while it lives
+  std::unique_ptr<SlotCounters> own_counters;  // if it has no row there
+  std::vector<std::uint64_t> links;            // groups: per entry a set of links, a bit per link's index
+  LinkSets fillers;                // links that may fill an entry, by blocks of kFillBlock entries
+  std::uint32_t first_record = 0;  // of the places at it; 0: none
 };
 
 // Bytes of a message that is told of. A sender may write the same ones again and again: they never reach

@@ -22,6 +22,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue, 
   auto puts = options.puts && options.access != Access::read_only && options.mode == Mode::guarded
                   ? std::make_unique<Puts>(bytes, options.hold)
                   : nullptr;
+  auto own_counters = free_slots_.back() < kCounterSlots ? nullptr : std::make_unique<SlotCounters>();
   LinkSets fillers;
   fillers.resize(blocks_of(options.entries), link_words_);
   queue->expect(options.entries + (puts != nullptr ? Puts::kKinds : 0));
@@ -59,7 +60,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue, 
   }
   ++queue->users;
   ++counters_.slots;
-  slot.counters = index < kCounterSlots ? &counters_.slot[index] : &uncounted_slot_;
+  slot.own_counters = std::move(own_counters);
+  slot.counters = slot.own_counters != nullptr ? slot.own_counters.get() : &counters_.slot[index];
   *slot.counters = {.generation = slot.generation,
                     .queue = row_of(*queue),
                     .entries = slot.entry_count,
@@ -101,6 +103,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   HAMLYN_ASSERT(free_slots_.size() < free_slots_.capacity(), "making the slot has made the room");
   free_slots_.push_back(index);
   *std::exchange(slot.counters, nullptr) = {};
+  slot.own_counters.reset();
   if (index < kCounterSlots) counters_.slot_refused[index] = {};
   --counters_.slots;
 }

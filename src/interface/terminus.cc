@@ -126,10 +126,10 @@ Status Terminus::depart_one(Destination& destination, std::size_t& bytes) noexce
 // --- counted messages
 
 Status Terminus::send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
-                      SendHandle* handle) noexcept {
+                      SendHandle* handle, Queue* queue) noexcept {
   if (handle != nullptr) *handle = {};
   const Status wrong = check(share, data.size(), options);
-  return wrong != Status::ok ? wrong : send(share.ticket, share.count, data, options, handle);
+  return wrong != Status::ok ? wrong : send(share.ticket, share.count, data, options, handle, queue);
 }
 
 Status Terminus::check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept {
@@ -140,7 +140,7 @@ Status Terminus::check(const Share& share, std::uint64_t length, const SendOptio
 }
 
 Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
-                      const SendOptions& options, SendHandle* handle) noexcept {
+                      const SendOptions& options, SendHandle* handle, Queue* queue) noexcept {
   if (handle != nullptr) *handle = {};
   const Status wrong = check(ticket, data.size(), options);
   if (wrong != Status::ok) return wrong;
@@ -153,7 +153,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   // asked for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
   work.from_area = work.area_gone = work.is_put = false;
-  return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full);
+  return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full, queue);
 }
 
 // A message of one packet that waits for nothing and nobody: straight into the link. No entry works for it;
@@ -197,9 +197,12 @@ Status Terminus::check(const Ticket& ticket, std::uint64_t length,
   return Status::queue_full;
 }
 
-// Puts the first free entry, which has its data, to work.
+// Puts the first free entry, which has its data, to work. Only what is pending when the sender hears of it is
+// told of in `queue`.
 Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
-                      const SendOptions& options, SendHandle* handle, bool full) noexcept {
+                      const SendOptions& options, SendHandle* handle, bool full, Queue* queue) noexcept {
+  if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
+  work.queue = nullptr;
   work.ticket = ticket;
   work.length = length;
   work.sent = 0;
@@ -229,7 +232,38 @@ Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std
   waiting_.append(work);
   core_.departures().count(1);
   core_.leave_run();
-  return place(work, full);
+  const Status status = place(work, full);
+  if (queue == nullptr) return status;
+  if (status != Status::pending) {
+    queue->release(1);
+  } else {
+    work.queue = queue;
+    work.word = options.word;
+  }
+  return status;
+}
+
+// In the place that was reserved.
+void Terminus::tell(Work& work) noexcept {
+  Queue& queue = *std::exchange(work.queue, nullptr);
+  Notification notification;
+  notification.kind = work.status == Status::ok ? Notification::Kind::sent : Notification::Kind::send_failed;
+  notification.cause = work.status == Status::refused ? work.refusal : Refusal::none;
+  notification.slot = notification.entry = kNoEntry;
+  notification.length = work.length;
+  notification.word = work.word;
+  notification.peer = work.ticket.interface;
+  HAMLYN_ASSERT(queue.reserved() != 0, "the place was reserved when it was posted");
+  queue.release(1);  // makes the room that the next line takes
+  queue.push(notification, 0);
+  if (queue.event_wanted) core_.surroundings().signal(queue);
+  core_.surroundings().settled();  // it may be told by a thread that runs nothing
+}
+
+void Terminus::forget_queue(const Queue* queue) noexcept {
+  for (Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
+    if (work->queue == queue) work->queue = nullptr;
+  }
 }
 
 // A message that is to be acknowledged goes on only once there is room to await it: until then others may
@@ -353,6 +387,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
   waiting_.remove(work);
   free_.append(work);
   SequenceWord<>::tell(sequence_, waiting_.empty() ? sent_ : waiting_.first()->sequence - 1);
+  if (work.queue != nullptr) tell(work);
 }
 
 // --- messages that have left, and wait to be acknowledged

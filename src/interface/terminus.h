@@ -34,24 +34,25 @@ class Terminus {
   Terminus(const Terminus&) = delete;
   Terminus& operator=(const Terminus&) = delete;
 
+  // `queue`: the one of the options, here and below.
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
-              SendHandle* handle) noexcept {
-    return send(ticket, 0, data, options, handle);
+              SendHandle* handle, Queue* queue = nullptr) noexcept {
+    return send(ticket, 0, data, options, handle, queue);
   }
   Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
-              SendHandle* handle) noexcept;
+              SendHandle* handle, Queue* queue = nullptr) noexcept;
   Status cancel(SendHandle handle) noexcept;
 
   // Send buffer areas by tag, and messages out of them (terminus_areas.cc).
   Status bind(std::uint32_t tag, std::uint32_t area);
   Status unbind(std::uint32_t tag) noexcept;
   Status send_gathered(const Ticket& ticket, std::span<const Piece> pieces, const SendOptions& options,
-                       SendHandle* handle) noexcept {
-    return send_gathered(ticket, nullptr, pieces, options, handle);
+                       SendHandle* handle, Queue* queue = nullptr) noexcept {
+    return send_gathered(ticket, nullptr, pieces, options, handle, queue);
   }
   Status send_gathered(const Share& share, std::span<const Piece> pieces, const SendOptions& options,
-                       SendHandle* handle) noexcept {
-    return send_gathered(share.ticket, &share, pieces, options, handle);
+                       SendHandle* handle, Queue* queue = nullptr) noexcept {
+    return send_gathered(share.ticket, &share, pieces, options, handle, queue);
   }
   void area_gone(std::uint32_t area) noexcept;
 
@@ -64,6 +65,9 @@ class Terminus {
   // `left`: the data has left, whatever is said of the signal.
   Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                          std::span<const std::byte> value, const PutOptions& signal, bool& left) noexcept;
+  // Puts a signal of what `before` has put to `of`, another slot of that owner. As put.
+  Status put_signal_of(const Ticket& ticket, std::span<const std::byte> value, const PutOptions& signal,
+                       Terminus& before, const Ticket& of) noexcept;
   Opened opened(const Ticket& ticket) noexcept;
   // If its owner did not let this user in: it may do so now.
   void ask_again(const Ticket& ticket) noexcept;
@@ -79,6 +83,12 @@ class Terminus {
   bool puts_by(const SendCredit& credit) const noexcept;
   // ok: `credit` has a place at that slot for a notification.
   Status find_place(const Ticket& ticket, SendCredit*& credit) noexcept;
+  // ok: puts may go to that slot by `credit`.
+  Status find_way(const Ticket& ticket, SendCredit*& credit) noexcept;
+  // Something has left by `credit` that a fence is to answer for.
+  void put_left(Link& link, SendCredit& credit) noexcept;
+  // The queue that messages were to be told in has gone.
+  void forget_queue(const Queue* queue) noexcept;
 
   base::PendingCalls& calls() noexcept { return calls_; }  // calls that wait for what it does
 
@@ -223,6 +233,8 @@ class Terminus {
     bool notify = false;           // of a put: its last packet says so
     bool strided = false;          // likewise
     Strides strides;
+    Queue* queue = nullptr;  // hears of its end; a place is reserved there
+    std::uint64_t word = 0;  // for it
     std::array<std::byte, kMetadataLimit> metadata;
   };
 
@@ -243,12 +255,12 @@ class Terminus {
   };
 
   Status send(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
-              const SendOptions& options, SendHandle* handle) noexcept;
+              const SendOptions& options, SendHandle* handle, Queue* queue) noexcept;
   Status send_at_once(const Ticket& ticket, std::uint32_t count, std::span<const std::byte> data,
                       const SendOptions& options, SendHandle* handle) noexcept;
   static Status check(const Share& share, std::uint64_t length, const SendOptions& options) noexcept;
   Status send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
-                       const SendOptions& options, SendHandle* handle) noexcept;
+                       const SendOptions& options, SendHandle* handle, Queue* queue) noexcept;
   Status put_gathered(Work& work) noexcept;
   Status way_of(const Ticket& ticket) noexcept;
   static Status check_put(const Ticket& ticket, std::span<const std::byte> data,
@@ -257,12 +269,11 @@ class Terminus {
                      const PutOptions& options) noexcept;
   Status left_at_once(Status status, const PutOptions& options) noexcept;
   Status put_next(Work& work) noexcept;
-  Status put_signal(const Ticket& ticket, std::span<const std::byte> data,
-                    const PutOptions& options) noexcept;
+  Status put_signal(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                    std::uint64_t of) noexcept;
   Status put_announcement(Work& work) noexcept;
   static bool still_open(const Work& work) noexcept;
   static void give_place_back(const Work& work) noexcept;
-  void put_left(Link& link, SendCredit& credit) noexcept;
   Status announce(Link& link, std::uint64_t opening, std::uint64_t offset, std::uint64_t length,
                   Touched touched) noexcept;
   std::size_t next_put(const Work& work) const noexcept;
@@ -284,8 +295,9 @@ class Terminus {
 
   Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
   Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
-              const SendOptions& options, SendHandle* handle, bool full) noexcept;
+              const SendOptions& options, SendHandle* handle, bool full, Queue* queue = nullptr) noexcept;
   Status place(Work& work, bool full) noexcept;
+  void tell(Work& work) noexcept;
   bool await_room(Work& work, Link& link) noexcept;
   void await_delivery(Work& work) noexcept;
   Last& last_of_level() noexcept { return *level_last_; }

@@ -48,6 +48,7 @@ Engine::Engine(const Interface::Options& options)
       core_(*this, counters_),
       far_dead_(options.dead) {
   introduce(counters_);
+  core_.set_outstanding(options.requests);
   if (simulation != nullptr) {
     control_ = simulation->make_host_services(*this, options);
   } else {

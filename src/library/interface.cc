@@ -25,6 +25,8 @@ Interface::Interface() : Interface(Options{}) {}
 Interface::Interface(Options options) {
   if (options.mtu < 64 || options.mtu > interface::kPacketLimit || options.mtu % 64 != 0)
     throw Error(ErrorCode::invalid_argument, "mtu must be a multiple of 64 from 64 to 32768");
+  if (options.requests < interface::kOutstanding || options.requests > interface::kMostOutstanding)
+    throw Error(ErrorCode::invalid_argument, "16 to 64 requests may be under way by a link");
   if (options.links == 0 || options.links > 65536)
     throw Error(ErrorCode::invalid_argument, "links must be 1 to 65536");
   if (options.stall < std::chrono::milliseconds{0} || options.dead < std::chrono::milliseconds{0})

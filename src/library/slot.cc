@@ -30,7 +30,9 @@ void store_pair(std::uint32_t& first, std::uint32_t one, std::uint32_t other) no
 // Its place among the slots of this interface.
 inline std::uint32_t Slot::index() const noexcept { return interface::index_of(number_); }
 
-Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : interface_(area.interface()) {
+Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options)
+    : interface_(area.interface()),
+      calls_(library::with_memory("a slot", [] { return std::make_unique<base::PendingCalls>(); })) {
   const std::size_t area_size = area.bytes().size();
   if (&queue.interface() != &interface_)
     throw Error(ErrorCode::invalid_argument, "the slot's area and queue are of different interfaces");
@@ -80,6 +82,7 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options) : inter
 
 Slot::~Slot() {
   library::Engine& engine = interface_.engine();
+  if (!engine.close_and_drain(*calls_)) return;
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return;
   engine.core().drop_slot(index());
@@ -263,6 +266,21 @@ Status Slot::protect(const Protection& protection) {
 Status Slot::take_held(HeldPut& held, std::span<std::byte> into) noexcept {
   return with_puts(interface_.engine(), index(),
                    [&](interface::Core& core) { return core.take_held(index(), held, into); });
+}
+
+std::uint64_t Slot::landed() const noexcept {
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  return guard ? engine.core().landed_bytes(index()) : 0;
+}
+
+Status Slot::wait_landed(std::uint64_t bytes, std::chrono::nanoseconds timeout) noexcept {
+  library::Engine& engine = interface_.engine();
+  library::PendingCall call(engine.lock(), *calls_);
+  const auto ready = [&] {
+    return engine.core().landed_bytes(index()) >= bytes ? Status::ok : Status::pending;
+  };
+  return engine.wait(call, ready, library::deadline_in(timeout));
 }
 
 void Slot::change_key() {

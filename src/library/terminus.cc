@@ -1,5 +1,8 @@
 #include "hamlyn/core/terminus.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/link_reasons.h"
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
@@ -62,7 +65,8 @@ __attribute__((always_inline)) inline Status leave(base::RunLock& lock, shm::Shm
 }
 
 // Null: none was named. Nothing: one of another interface.
-std::optional<interface::Queue*> queue_of(const RemoteOptions& options, const Interface& own) noexcept {
+template <class Options>
+std::optional<interface::Queue*> queue_of(const Options& options, const Interface& own) noexcept {
   if (options.queue == nullptr) return nullptr;
   if (&options.queue->interface() != &own) return std::nullopt;
   return &options.queue->inside();
@@ -97,9 +101,11 @@ base::PendingCalls& Terminus::calls() noexcept { return terminus_->calls(); }
 Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
   if (!engine.lock().enter()) [[unlikely]]
     return Status::forked;
-  const Status status = terminus_->send(ticket, data, options, handle);
+  const Status status = terminus_->send(ticket, data, options, handle, *queue);
   if (status == Status::pending) engine.departure_waits();
   engine.lock().leave();
   return status;
@@ -119,9 +125,11 @@ Status Terminus::unbind(std::uint32_t tag) noexcept {
 Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> pieces,
                                const SendOptions& options, SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
   if (!engine.lock().enter()) [[unlikely]]
     return Status::forked;
-  const Status status = terminus_->send_gathered(ticket, pieces, options, handle);
+  const Status status = terminus_->send_gathered(ticket, pieces, options, handle, *queue);
   if (status == Status::pending) engine.departure_waits();
   engine.lock().leave();
   return status;
@@ -130,9 +138,11 @@ Status Terminus::send_gathered(const Ticket& ticket, std::span<const Piece> piec
 Status Terminus::send_gathered(const Share& share, std::span<const Piece> pieces, const SendOptions& options,
                                SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  const Status status = terminus_->send_gathered(share, pieces, options, handle);
+  const Status status = terminus_->send_gathered(share, pieces, options, handle, *queue);
   if (status == Status::pending) engine.departure_waits();
   return status;
 }
@@ -140,9 +150,11 @@ Status Terminus::send_gathered(const Share& share, std::span<const Piece> pieces
 Status Terminus::send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
                       SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
   const base::RunLockGuard guard(engine.lock());
   if (!guard) return Status::forked;
-  const Status status = terminus_->send(share, data, options, handle);
+  const Status status = terminus_->send(share, data, options, handle, *queue);
   if (status == Status::pending) engine.departure_waits();
   return status;
 }
@@ -317,6 +329,15 @@ Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte
   return left || status == Status::ok ? put(ticket, value, signal, patience.left()) : status;
 }
 
+Status Terminus::put_signal_of(const Ticket& ticket, std::span<const std::byte> value,
+                               const PutOptions& signal, Terminus& before, const Ticket& of,
+                               std::chrono::nanoseconds timeout) noexcept {
+  library::Patience patience(timeout);
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
+  return when_it_can(ticket, patience, call,
+                     [&] { return terminus_->put_signal_of(ticket, value, signal, *before.terminus_, of); });
+}
+
 Opened Terminus::opened(const Ticket& ticket) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   return guard ? terminus_->opened(ticket) : Opened{};
@@ -340,6 +361,87 @@ Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) 
   const base::RunLockGuard guard(interface_.engine().lock());
   if (guard) outcome.value = base::word_of(terminus_->why_no_link(ticket.interface));
   return outcome;
+}
+
+// All ask, and then all are waited for at once: a process that sleeps meanwhile is woken by whichever answer
+// comes, and looks at all of them.
+void Terminus::flush(std::span<Flush> flushes, std::chrono::nanoseconds timeout) noexcept {
+  struct Asking {
+    interface::Requests::Mark mark;
+    RemoteHandle handle;
+    interface::Terminus::LinkWait link;
+    bool waits = false;  // to be asked
+  };
+  std::array<Asking, kFlushes> askings;
+  const auto asks = [](const Flush& flush) { return flush.terminus != nullptr; };
+  const auto some = std::ranges::find_if(flushes, asks);
+  if (some == flushes.end()) return;
+  Terminus& first = *some->terminus;
+  library::Engine& engine = first.interface_.engine();
+  const auto look = [](Flush& flush, Asking& asking) {
+    interface::Requests& requests = flush.terminus->terminus_->requests();
+    if (asking.waits) {
+      Status status = Status::pending;
+      if (asking.link.refused) {
+        status = asking.link.answer;
+      } else {
+        status = requests.fence(*flush.ticket, {}, nullptr, &asking.handle, &asking.mark);
+        if (waits(status)) return;
+      }
+      asking.waits = false;
+      if (status == Status::pending) requests.hold(asking.handle);
+      flush.outcome = {status, Refusal::none, 0};
+    }
+    if (flush.outcome.status == Status::pending) flush.outcome = requests.outcome(asking.handle);
+  };
+  const auto look_at_all = [&] {
+    bool over = true;
+    for (std::size_t i = 0; i != flushes.size(); ++i) {
+      if (!asks(flushes[i])) continue;
+      look(flushes[i], askings[i]);
+      over &= !askings[i].waits && flushes[i].outcome.status != Status::pending;
+    }
+    return over ? Status::ok : Status::pending;
+  };
+  library::PendingCall call(engine.lock(), first.terminus_->calls());
+  Status waited = Status::forked;
+  if (const base::RunLockGuard guard(engine.lock()); guard) {
+    for (std::size_t i = 0; i != flushes.size(); ++i) {
+      if (!asks(flushes[i])) continue;
+      interface::Terminus& terminus = *flushes[i].terminus->terminus_;
+      terminus.forget_answer();
+      askings[i].link.peer = flushes[i].ticket->interface;
+      askings[i].waits = true;
+      terminus.add(askings[i].link);
+    }
+    waited = look_at_all();
+    call.begin();
+  }
+  if (waited == Status::pending) waited = engine.wait(call, look_at_all, library::deadline_in(timeout));
+  const base::RunLockGuard guard(engine.lock());
+  for (std::size_t i = 0; i != flushes.size(); ++i) {
+    if (!asks(flushes[i])) continue;
+    Outcome& outcome = flushes[i].outcome;
+    const bool over = !askings[i].waits && outcome.status != Status::pending;
+    if (!over) outcome = {guard ? waited : Status::forked, Refusal::none, 0};
+    if (!guard) continue;
+    interface::Terminus& terminus = *flushes[i].terminus->terminus_;
+    interface::Requests& requests = terminus.requests();
+    if (!over) requests.give_up(requests.find(askings[i].handle));
+    requests.let_go(requests.find(askings[i].handle));
+    terminus.remove(askings[i].link);
+    if (outcome.status == Status::link_ended && outcome.why().reason == LinkReason::none)
+      outcome.value = base::word_of(terminus.why_no_link(flushes[i].ticket->interface));
+  }
+  if (guard) engine.settled();  // somebody may wait for a place
+}
+
+Status Terminus::fetch_unanswered(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
+                                  std::chrono::nanoseconds timeout) noexcept {
+  library::Patience patience(timeout);
+  library::PendingCall call(interface_.engine().lock(), terminus_->calls());
+  return when_it_can(ticket, patience, call,
+                     [&] { return terminus_->requests().fetch(ticket, fetch, options, nullptr, nullptr); });
 }
 
 Outcome Terminus::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
@@ -466,6 +568,19 @@ Status Terminus::get(const Ticket& ticket, Slot& into, std::uint64_t at, std::si
                                                   options, *queue, handle);
   engine.lock().leave();
   return status;
+}
+
+Status Terminus::get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
+                     RemoteHandle* handle) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->requests().get(ticket, {.length = into.size(), .to = into.data()}, options,
+                                           nullptr, handle)
+               : Status::forked;
+}
+
+void Terminus::give_up(RemoteHandle handle) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  if (guard) terminus_->requests().give_up(terminus_->requests().find(handle));
 }
 
 Outcome Terminus::outcome(RemoteHandle handle) const noexcept {

@@ -243,15 +243,25 @@ WhyNoLink Import::why() const noexcept {
   return {static_cast<LinkReason>(why & ~kTold), (why & kTold) != 0};
 }
 
-Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
+Status Import::flush_mapped() noexcept {
+  if (forked(interface_)) return Status::forked;
+  base::Generation<>::stored();
+  const Status how = mapped_->status();
+  if (how == Status::link_ended) note_why(interface_.why(ticket_.interface));
+  return how;
+}
+
+// Whether a fence must be asked: what is mapped has signals and updates that went by packets, if any.
+bool Import::must_fence() noexcept {
+  return !writes_by_stores() || fence_owed_.exchange(false, std::memory_order_relaxed);
+}
+
+// Returns what an import says whose fence has ended so.
+Status Import::flushed(const Outcome& outcome, std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
-    if (forked(interface_)) return Status::forked;
-    base::Generation<>::stored();
-    const Status how = mapped_->status();
-    if (how == Status::link_ended) note_why(interface_.why(ticket_.interface));
-    return how;
+    if (outcome.status != Status::ok) fence_owed_.store(true, std::memory_order_relaxed);
+    if (const Status how = flush_mapped(); how != Status::ok) return how;
   }
-  const Outcome outcome = terminus_.flush(ticket_, timeout);
   Status how = ended(outcome);
   if (how == Status::link_ended) note_why(outcome.why());
   // Its protection was changed, and writes that were on their way may be lost; nobody has taken it back.
@@ -262,28 +272,94 @@ Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   return how;
 }
 
-Status Import::write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
-                            std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept {
-  if (how != Signal::set && how != Signal::add) return Status::invalid;
-  if (signal % sizeof value != 0) return Status::misaligned;
-  if (signal > size() || sizeof value > size() - signal) return Status::out_of_bounds;
+Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
+  return must_fence() ? flushed(terminus_.flush(ticket_, timeout), timeout) : flush_mapped();
+}
+
+Status Import::begin_flush(RemoteHandle* handle) noexcept {
+  if (handle == nullptr) return Status::invalid;
+  *handle = {};
+  if (!must_fence()) return flush_mapped();
+  const Status status = terminus_.fence(ticket_, {}, handle);
+  if (status != Status::pending) fence_owed_.store(true, std::memory_order_relaxed);
+  return status;
+}
+
+Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds timeout,
+                     std::span<Status> each) noexcept {
+  if (!each.empty() && each.size() != imports.size()) return Status::invalid;
+  for (const Import* import : imports) {
+    if (import == nullptr || &import->interface_ != &imports.front()->interface_) return Status::invalid;
+  }
   library::Patience patience(timeout);
-  if (data.size() > interface::kPutInline) patience.deadline();
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  const PutOptions as_signal{.offset = signal, .signal = how};
-  if (!writes_by_stores() && access_ != Access::read_only && data.size() <= interface::kPutInline)
-    return terminus_.put_with_signal(ticket_, data, offset, bytes, as_signal, timeout);
-  const Status status = write(offset, data, timeout);
-  if (status != Status::ok) return status;
-  if (!writes_by_stores()) return terminus_.put(ticket_, bytes, as_signal, patience.left());
+  if (!imports.empty()) patience.deadline();  // of all together
+  Status all = Status::ok;
+  for (std::size_t done = 0; done != imports.size();) {
+    const auto some = imports.subspan(done, std::min(Terminus::kFlushes, imports.size() - done));
+    std::array<Terminus::Flush, Terminus::kFlushes> flushes;
+    for (std::size_t i = 0; i != some.size(); ++i) {
+      if (some[i]->must_fence()) flushes[i] = {&some[i]->terminus_, &some[i]->ticket_, {}};
+    }
+    Terminus::flush(std::span(flushes).first(some.size()), patience.left());
+    for (std::size_t i = 0; i != some.size(); ++i) {
+      const Status how = flushes[i].terminus != nullptr
+                             ? some[i]->flushed(flushes[i].outcome, patience.left())
+                             : some[i]->flush_mapped();
+      if (all == Status::ok) all = how;
+      if (!each.empty()) each[done + i] = how;
+    }
+    done += some.size();
+  }
+  return all;
+}
+
+// The word is stored, and the exporter is not told otherwise.
+Status Import::store_signal(const SignalWord& signal) noexcept {
   // Pairs with Segment::wait_for_word: the data was stored before.
-  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + signal));
-  if (how == Signal::set) {
-    word.store(value, std::memory_order_release);
+  std::byte* const place = memory() + signal.offset;
+  const auto change = [&]<class Word>(Word value) {
+    const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
+    if (signal.how == Signal::set) {
+      word.store(value, std::memory_order_release);
+    } else {
+      word.fetch_add(value, std::memory_order_release);
+    }
+  };
+  if (signal.bytes == sizeof(std::uint64_t)) {
+    change(signal.value);
   } else {
-    word.fetch_add(value, std::memory_order_release);
+    change(static_cast<std::uint32_t>(signal.value));
   }
   return mapped_->status();
+}
+
+Status Import::write_signal(std::size_t offset, std::span<const std::byte> data, const SignalWord& signal,
+                            std::chrono::nanoseconds timeout, const WriteOptions& options) noexcept {
+  Import& to = signal.in != nullptr ? *signal.in : *this;
+  if (signal.how != Signal::set && signal.how != Signal::add) return Status::invalid;
+  if (signal.bytes != sizeof(std::uint64_t) && signal.bytes != sizeof(std::uint32_t)) return Status::invalid;
+  if (to.ticket_.interface != ticket_.interface || &to.interface_ != &interface_) return Status::invalid;
+  if (signal.offset % signal.bytes != 0) return Status::misaligned;
+  if (signal.offset > to.size() || signal.bytes > to.size() - signal.offset) return Status::out_of_bounds;
+  if (access_ == Access::read_only || to.access_ == Access::read_only) return Status::refused;
+  library::Patience patience(timeout);
+  const auto narrow = static_cast<std::uint32_t>(signal.value);
+  const auto value = signal.bytes == sizeof narrow ? std::as_bytes(std::span(&narrow, 1))
+                                                   : std::as_bytes(std::span(&signal.value, 1));
+  const PutOptions as_signal{.offset = signal.offset, .signal = signal.how};
+  const bool short_one = data.size() <= interface::kPutInline && options.strides == nullptr &&
+                         options.element == 0 && !options.notify;
+  if (!short_one) patience.deadline();
+  if (short_one && !writes_by_stores() && &to == this)
+    return terminus_.put_with_signal(ticket_, data, offset, value, as_signal, timeout);
+  const Status status = write(offset, data, timeout, options);
+  if (status != Status::ok) return status;
+  if (writes_by_stores())
+    return to.writes_by_stores() ? to.store_signal(signal)
+                                 : to.terminus_.put(to.ticket_, value, as_signal, patience.left());
+  if (&to == this) return terminus_.put(ticket_, value, as_signal, patience.left());
+  to.fence_owed_.store(true, std::memory_order_relaxed);
+  return to.terminus_.put_signal_of(to.ticket_, value, as_signal, terminus_, ticket_, patience.left());
 }
 
 // --- reading
@@ -381,15 +457,53 @@ Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size
   return terminus_.put(ticket_, {}, told_of(offset, length, options.strides, Touched::read));
 }
 
+Status Import::read(std::size_t offset, std::span<std::byte> into, RemoteHandle* handle,
+                    const ReadOptions& options) noexcept {
+  if (handle == nullptr || options.notify) return Status::invalid;
+  *handle = {};
+  const Status wrong = check_place(offset, into.size(), options.strides);
+  if (wrong != Status::ok) return wrong;
+  if (access_ == Access::write_only) return Status::refused;
+  if (!reads_by_loads())
+    return terminus_.get(ticket_, into,
+                         {.offset = offset, .strides = options.strides, .notify = options.tell_exporter},
+                         handle);
+  const Status status = load_by_mapping(offset, into, options.strides);
+  if (status != Status::ok || !options.tell_exporter || into.empty()) return status;
+  return terminus_.put(ticket_, {}, told_of(offset, into.size(), options.strides, Touched::read));
+}
+
+Status Import::cancel(RemoteHandle handle) noexcept {
+  terminus_.give_up(handle);
+  const Status how = outcome(handle).status;
+  return how == Status::pending ? Status::ok : how;
+}
+
 // --- words
+
+Status Import::check_fetch(std::size_t offset, const Fetch& fetch) const noexcept {
+  const bool known = fetch.op >= FetchOp::add && fetch.op <= FetchOp::compare_and_swap;
+  if (!known || (fetch.bytes != 4 && fetch.bytes != 8)) return Status::invalid;
+  if (offset > size() || fetch.bytes > size() - offset) return Status::out_of_bounds;
+  if (offset % fetch.bytes != 0) return Status::misaligned;
+  return access_ == Access::read_write ? Status::ok : Status::refused;
+}
+
+Status Import::update(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
+                      const FetchOptions& options) noexcept {
+  const Status wrong = check_fetch(offset, fetch);
+  if (wrong != Status::ok) return wrong;
+  if (writes_by_stores() && !options.notify) return this->fetch(offset, fetch, timeout).status;
+  fence_owed_.store(true, std::memory_order_relaxed);
+  return terminus_.fetch_unanswered(
+      ticket_, fetch, {.offset = offset, .answered = false, .fenced = true, .notify = options.notify},
+      timeout);
+}
 
 Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                       const FetchOptions& options) noexcept {
-  const bool known = fetch.op >= FetchOp::add && fetch.op <= FetchOp::compare_and_swap;
-  if (!known || (fetch.bytes != 4 && fetch.bytes != 8)) return {Status::invalid, Refusal::none, 0};
-  if (offset > size() || fetch.bytes > size() - offset) return {Status::out_of_bounds, Refusal::none, 0};
-  if (offset % fetch.bytes != 0) return {Status::misaligned, Refusal::none, 0};
-  if (access_ != Access::read_write) return {Status::refused, Refusal::none, 0};
+  const Status wrong = check_fetch(offset, fetch);
+  if (wrong != Status::ok) return {wrong, Refusal::none, 0};
   // One that the exporter is told of goes by a packet, mapped or not: it is done and told of, or neither.
   if (writes_by_stores() && !options.notify) {
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};

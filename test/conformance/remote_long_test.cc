@@ -65,7 +65,7 @@ TEST_P(LongAnswers, of_many_gets_at_a_time_come_each_where_it_belongs) {
     }
   }
   rest();
-  EXPECT_EQ(bob.core.find_link(alice.id)->remote.owed_busy, 0u);
+  EXPECT_TRUE(bob.core.find_link(alice.id)->remote.owes_nothing());
   EXPECT_EQ(alice.refused_in_all() + bob.refused_in_all(), 0u);
 }
 
@@ -212,12 +212,12 @@ TEST_P(LongAnswers, that_nobody_takes_keep_nobody_awake) {
   interface::Link& link = *bob.core.find_link(alice.id);
   ASSERT_TRUE(until([&] {
     rest_of(bob);
-    return link.remote.owed_long != 0;
+    return link.remote.owes_long();
   }));
   for (int i = 0; i < 8; ++i) rest_of(bob);
-  EXPECT_NE(link.remote.owed_long, 0u) << "more was asked for than the link takes";
+  EXPECT_TRUE(link.remote.owes_long()) << "more was asked for than the link takes";
   EXPECT_FALSE(bob.core.something_to_do());
-  EXPECT_TRUE(until([&] { return link.remote.owed_busy == 0; }));
+  EXPECT_TRUE(until([&] { return link.remote.owes_nothing(); }));
   EXPECT_TRUE(until([&] { return !bob.core.something_to_do(); }));
 }
 

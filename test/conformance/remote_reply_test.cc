@@ -214,7 +214,7 @@ TEST_P(RemoteReply, a_terminus_that_goes_leaves_nothing_behind) {
   }
   EXPECT_EQ(asks.get(slot.ticket(), {landing.index(), 0, 16}, {}, alices, nullptr), Status::pending)
       << "its places in the queue came back";
-  EXPECT_TRUE(until([&] { return alice.core.find_link(bob.id)->remote.asked_busy == 0; }));
+  EXPECT_TRUE(until([&] { return alice.core.find_link(bob.id)->remote.asks_nothing(); }));
   rest();
   EXPECT_EQ(landed(), 16u) << "only what somebody waits for lands";
   EXPECT_EQ(alice.refused_in_all(), 0u);

@@ -171,7 +171,7 @@ TEST_P(Remote, a_requester_that_takes_no_replies_holds_up_nobody) {
   EXPECT_EQ(word_at(16), 20u);
   rest();
   EXPECT_EQ(bob.refused_in_all() + alice.refused_in_all(), 0u);
-  EXPECT_TRUE(until([&] { return alice.core.find_link(bob.id)->remote.asked_busy == 0; }));
+  EXPECT_TRUE(until([&] { return alice.core.find_link(bob.id)->remote.asks_nothing(); }));
 }
 
 TEST_P(Remote, more_requests_than_there_are_work_entries_are_refused) {
@@ -331,7 +331,7 @@ TEST_P(Remote, what_makes_no_sense_does_not_leave) {
   EXPECT_EQ(asks.fetch(wrong, {}, {}, nullptr, &handle), Status::connecting);
   EXPECT_TRUE(alice.wanted.count(999));
   EXPECT_EQ(asks.outcome(handle).status, Status::invalid);
-  EXPECT_EQ(alice.core.find_link(bob.id)->remote.asked_busy, 0u);
+  EXPECT_TRUE(alice.core.find_link(bob.id)->remote.asks_nothing());
 }
 
 TEST_P(Remote, in_paranoid_slots_key_and_bounds_are_the_entrys) {

@@ -213,8 +213,9 @@ class Siege {
     const std::uint32_t bytes = fetch && pick(2) == 0 ? 4 : 8;
     const bool wanted = fetch && pick(4) != 0;
     packet.delta = fetch ? interface::fetch_delta(delta, bytes, wanted) : delta;
-    if (pick(4) == 0)
-      packet.entry = interface::telling_entry(interface::opening_word(pick(8) == 0 ? 1 : 0, 0));
+    const std::uint64_t opening = interface::opening_word(pick(8) == 0 ? 1 : 0, 0);
+    if (pick(4) == 0) packet.entry = interface::telling_entry(opening);
+    if (fetch && pick(4) == 0) packet.entry = interface::counting_entry(opening);
     if (!fetch && pick(2) == 0) {  // gathered
       packet.lead.operation = Operation::get_strided;
       packet.lead.length = interface::kInlineData;
@@ -227,6 +228,15 @@ class Siege {
       if (pick(4) != 0) packet.delta = chunk * row * static_cast<std::uint32_t>(1 + pick(6));
     }
     return packet;
+  }
+
+  // A put is to be a signal, of its own slot's puts or of another's.
+  void signal(Packet& packet) {
+    packet.lead.length = pick(2) == 0 ? 4 : 8;
+    packet.offset &= ~std::uint64_t{3};
+    packet.word = pick(4);
+    const auto name = static_cast<std::uint32_t>(pick(3)), serial = static_cast<std::uint32_t>(pick(2));
+    if (pick(2) == 0) packet.key = interface::signals_of(interface::opening_word(name, serial));
   }
 
   // A put of any kind that may well land.
@@ -255,6 +265,7 @@ class Siege {
         set_word(packet, interface::kSlotWord, interface::put_word(opening, 0, notify, 0));
         set_word(packet, interface::kEntryWord, pick(2 * kSlotBytes));
         packet.offset = offset;
+        if (pick(3) == 0) signal(packet);
         break;
       default: {
         packet.lead.operation = Operation::put_strided;
@@ -342,7 +353,7 @@ class Siege {
         break;
       }
       case 4:
-        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(19));
+        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(22));
         break;
       default:
         if (pick(10) == 0) {

@@ -129,6 +129,8 @@ class Victim {
       case Notification::Kind::put_held:
       case Notification::Kind::got:
       case Notification::Kind::fetched:
+      case Notification::Kind::sent:
+      case Notification::Kind::send_failed:
         break;
     }
   }

@@ -36,6 +36,8 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
   EXPECT_EQ(HAMLYN_ATTACHMENT, static_cast<int>(Notification::Kind::attachment));
   EXPECT_EQ(HAMLYN_RESOURCE_EXHAUSTED, static_cast<int>(Notification::Kind::resource_exhausted));
+  EXPECT_EQ(HAMLYN_SENT, static_cast<int>(Notification::Kind::sent));
+  EXPECT_EQ(HAMLYN_SEND_FAILED, static_cast<int>(Notification::Kind::send_failed));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(HAMLYN_REASON_NO_DESCRIPTORS, static_cast<int>(LinkReason::no_descriptors));
   EXPECT_EQ(HAMLYN_REASON_ENDED, static_cast<int>(LinkReason::ended));

@@ -369,7 +369,7 @@ TEST_F(CInterface, remote_operations) {
     ASSERT_EQ(hamlyn_fetch(ends.terminus, &ticket, &add, &options, &handle), HAMLYN_PENDING);
     EXPECT_EQ(hamlyn_remote_wait(ends.terminus, handle, kLong, &outcome), HAMLYN_REFUSED);
     EXPECT_EQ(outcome.cause, HAMLYN_REFUSAL_MISALIGNED);
-    options.flags = 32;
+    options.flags = 64;
     EXPECT_EQ(hamlyn_fetch(ends.terminus, &ticket, &add, &options, &handle), HAMLYN_INVALID_ARGUMENT);
     options.flags = HAMLYN_NO_ANSWER;
     options.offset = 8;

@@ -50,6 +50,29 @@ TEST_F(CSegments, have_words_of_which_everybody_finds_out_whether_a_swap_was_don
   });
 }
 
+TEST_F(CSegments, do_what_a_run_time_needs) {
+  with_two([&](auto* one, auto* other) {
+    EXPECT_EQ(c_run_time(one, other, HAMLYN_GUARDED), 0) << hamlyn_last_error();
+    if (nodes != nullptr) return;
+    EXPECT_EQ(c_run_time(one, other, HAMLYN_MAPPED_READ_ONLY), 0) << hamlyn_last_error();
+    EXPECT_EQ(c_run_time(one, other, HAMLYN_MAPPED_READ_WRITE), 0) << hamlyn_last_error();
+  });
+}
+
+TEST_F(CSegments, have_slots_that_count_and_queues_that_hear_of_sends) {
+  with_two([](auto* one, auto* other) { EXPECT_EQ(c_ends_of_sends(one, other), 0) << hamlyn_last_error(); });
+}
+
+TEST_F(CSegments, have_as_many_requests_under_way_as_is_said) {
+  for (const std::uint64_t requests : {std::uint64_t{15}, std::uint64_t{65}, std::uint64_t{1} << 33}) {
+    hamlyn_interface_options options{};
+    options.size = sizeof options;
+    options.requests = requests;
+    hamlyn_interface* none = nullptr;
+    EXPECT_EQ(hamlyn_interface_make(&options, &none), HAMLYN_INVALID_ARGUMENT);
+  }
+}
+
 TEST_F(CSegments, tell_their_exporter) {
   with_two(
       [](auto* one, auto* other) { EXPECT_EQ(c_segment_control(one, other), 0) << hamlyn_last_error(); });
@@ -115,6 +138,14 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_write_wait(nullptr, 0, "x", 1, nullptr, 0),
       hamlyn_write_state(nullptr, {}),
       hamlyn_write_flush(nullptr, 0, nullptr),
+      hamlyn_write_flush_begin(nullptr, nullptr),
+      hamlyn_write_flush_all(nullptr, 1, 0, nullptr),
+      hamlyn_write_signal_word(nullptr, 0, "x", 1, nullptr, nullptr, 0),
+      hamlyn_read_begin(nullptr, 0, &word, 8, nullptr, nullptr),
+      hamlyn_read_cancel(nullptr, {}),
+      hamlyn_import_update(nullptr, 0, nullptr, 0, 0),
+      hamlyn_slot_landed(nullptr, &word),
+      hamlyn_slot_wait_landed(nullptr, 1, 0),
       hamlyn_write_why(nullptr, &value, &value),
       hamlyn_outcome_why(nullptr, &value, &value),
       hamlyn_outcome_why(&outcome, nullptr, &value),

@@ -353,6 +353,126 @@ int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer) {
   return 0;
 }
 
+int c_run_time(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing) {
+  hamlyn_segment_options options = {
+      .size = sizeof options, .name = "c.data", .bytes = BYTES, .sharing = sharing};
+  hamlyn_segment *data = NULL, *words = NULL;
+  hamlyn_import *to_data = NULL, *to_words = NULL;
+  OK(hamlyn_segment_make(exporter, &options, &data));
+  options.name = "c.words";
+  options.sharing = HAMLYN_GUARDED;
+  OK(hamlyn_segment_make(exporter, &options, &words));
+  OK(hamlyn_import_make(importer, "c.data", NULL, &to_data));
+  OK(hamlyn_import_make(importer, "c.words", NULL, &to_words));
+  size_t length = 0;
+  void *at = NULL, *of_words = NULL;
+  OK(hamlyn_segment_bytes(data, &at, &length));
+  OK(hamlyn_segment_bytes(words, &of_words, &length));
+  const char* const bytes = at;
+
+  // Scattered data, and a signal of each size, here and there.
+  uint64_t numbers[NUMBERS], word = 0;
+  count_up(numbers);
+  const hamlyn_write_options scattered = {.size = sizeof scattered, .strides = &plane};
+  hamlyn_signal_word signal = {
+      .size = sizeof signal, .offset = 8, .value = 3, .in = to_words, .how = HAMLYN_SIGNAL_ADD};
+  OK(hamlyn_write_signal_word(to_data, 200, numbers, sizeof numbers, &scattered, &signal, LONG));
+  OK(hamlyn_segment_wait_until(words, 8, HAMLYN_EQUAL, 3, LONG, &word));
+  CHECK(word == 3 && is_plane(bytes + 200));
+  signal.offset = 20;
+  signal.bytes = 4;
+  OK(hamlyn_write_signal_word(to_data, 0, NULL, 0, NULL, &signal, LONG));
+  signal.in = NULL;
+  signal.how = HAMLYN_SIGNAL_SET;
+  OK(hamlyn_write_signal_word(to_data, 0, "hello", 6, NULL, &signal, LONG));
+
+  // Changes without an answer, and what answers for them.
+  const hamlyn_fetch_request seven = {HAMLYN_ADD, 8, 7, 0}, odd = {HAMLYN_ADD, 8, 7, 0}, none = {0, 8, 7, 0};
+  OK(hamlyn_import_update(to_words, 32, &seven, 0, LONG));
+  OK(hamlyn_import_update(to_data, 32, &seven, 0, LONG));
+  hamlyn_import* const both[] = {to_data, to_words};
+  hamlyn_status each[2] = {HAMLYN_PENDING, HAMLYN_PENDING};
+  OK(hamlyn_write_flush_all(both, 2, LONG, each));
+  CHECK(each[0] == HAMLYN_OK && each[1] == HAMLYN_OK);
+  OK(hamlyn_write_flush_all(both, 2, LONG, NULL));
+  CHECK(memcmp((char*)of_words + 20, (uint32_t[]){3}, 4) == 0);
+  CHECK(memcmp((char*)of_words + 32, (uint64_t[]){7}, 8) == 0);
+  CHECK(memcmp(bytes, "hello", 6) == 0 && memcmp(bytes + 32, (uint64_t[]){7}, 8) == 0);
+  hamlyn_remote_handle handle;
+  hamlyn_outcome outcome;
+  hamlyn_status asked;
+  while ((asked = hamlyn_write_flush_begin(to_words, &handle)) == HAMLYN_QUEUE_FULL)
+    OK(hamlyn_interface_run(importer));
+  CHECK(asked == HAMLYN_PENDING);
+  OK(hamlyn_read_wait(to_words, handle, LONG, &outcome));
+
+  // Reads under way together.
+  char room[8][64];
+  hamlyn_remote_handle handles[8];
+  for (int i = 0; i < 8; ++i) {
+    while ((asked = hamlyn_read_begin(to_data, 200, room[i], 64, NULL, &handles[i])) == HAMLYN_QUEUE_FULL)
+      OK(hamlyn_interface_run(importer));
+    CHECK(asked == HAMLYN_PENDING || asked == HAMLYN_OK);
+  }
+  for (int i = 0; i < 8; ++i) {
+    if (handles[i].sequence != 0) OK(hamlyn_read_wait(to_data, handles[i], LONG, &outcome));
+    CHECK(memcmp(room[i], bytes + 200, 64) == 0);
+  }
+  if (asked == HAMLYN_PENDING) OK(hamlyn_read_cancel(to_data, handles[7]));
+
+  CHECK(hamlyn_import_update(to_data, 0, &none, 0, LONG) == HAMLYN_INVALID_ARGUMENT);
+  CHECK(hamlyn_import_update(to_data, 4, &odd, 0, LONG) == HAMLYN_MISALIGNED);
+  CHECK(hamlyn_import_update(to_data, 0, &odd, 1, LONG) == HAMLYN_INVALID_ARGUMENT);
+  signal.how = HAMLYN_NO_SIGNAL;
+  CHECK(hamlyn_write_signal_word(to_data, 0, "x", 1, NULL, &signal, LONG) == HAMLYN_INVALID_ARGUMENT);
+  signal.how = HAMLYN_SIGNAL_SET;
+  signal.bytes = 3;
+  CHECK(hamlyn_write_signal_word(to_data, 0, "x", 1, NULL, &signal, LONG) == HAMLYN_INVALID);
+  hamlyn_import* const absent[] = {to_data, NULL};
+  CHECK(hamlyn_write_flush_all(absent, 2, LONG, NULL) == HAMLYN_INVALID);
+  OK(hamlyn_import_free(to_words));
+  OK(hamlyn_import_free(to_data));
+  OK(hamlyn_segment_free(words));
+  OK(hamlyn_segment_free(data));
+  return 0;
+}
+
+int c_ends_of_sends(hamlyn_interface* receiver, hamlyn_interface* sender) {
+  hamlyn_area* area = NULL;
+  hamlyn_queue *queue = NULL, *ends = NULL;
+  hamlyn_slot* slot = NULL;
+  hamlyn_terminus* terminus = NULL;
+  hamlyn_ticket ticket;
+  const hamlyn_slot_options options = {.size = sizeof options, .entries = 1};
+  OK(hamlyn_area_make(receiver, BYTES, HAMLYN_GUARDED, &area));
+  OK(hamlyn_queue_make(receiver, 0, &queue));
+  OK(hamlyn_queue_make(sender, 0, &ends));
+  OK(hamlyn_slot_make(area, queue, &options, &slot));
+  OK(hamlyn_slot_entry_ticket(slot, 0, &ticket));
+  OK(hamlyn_terminus_make(sender, NULL, &terminus));
+  uint64_t landed = 1;
+  OK(hamlyn_slot_landed(slot, &landed));
+  CHECK(landed == 0);
+  CHECK(hamlyn_slot_wait_landed(slot, 1, 0) == HAMLYN_TIMED_OUT);
+  const hamlyn_send_options told = {
+      .size = sizeof told, .flags = HAMLYN_ACKNOWLEDGED, .queue = ends, .word = 9};
+  CHECK(hamlyn_send(terminus, &ticket, "hello", 6, &told, NULL) == HAMLYN_PENDING);
+  hamlyn_notification end;
+  OK(hamlyn_receive(ends, LONG, &end));
+  CHECK(end.kind == HAMLYN_SENT && end.word == 9 && end.length == 6);
+  OK(hamlyn_slot_wait_landed(slot, 6, LONG));
+  OK(hamlyn_slot_change_key(slot));
+  CHECK(hamlyn_send(terminus, &ticket, "hello", 6, &told, NULL) == HAMLYN_PENDING);
+  OK(hamlyn_receive(ends, LONG, &end));
+  CHECK(end.kind == HAMLYN_SEND_FAILED && end.cause == HAMLYN_REFUSAL_BAD_KEY);
+  OK(hamlyn_terminus_free(terminus));
+  OK(hamlyn_queue_free(ends));
+  OK(hamlyn_slot_free(slot));
+  OK(hamlyn_queue_free(queue));
+  OK(hamlyn_area_free(area));
+  return 0;
+}
+
 int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer) {
   hamlyn_segment_options options = {.size = sizeof options, .name = "c.refuses", .bytes = BYTES};
   hamlyn_segment* segment = NULL;

@@ -13,6 +13,11 @@ int c_puts_that_wait(hamlyn_interface* owner, hamlyn_interface* sender);
 // With a segment of that kind (enum hamlyn_sharing).
 int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
 int c_segment_control(hamlyn_interface* exporter, hamlyn_interface* importer);
+// Does as a run-time does: signals in another segment, changes without an answer, flushes of several at once,
+// reads under way together.
+int c_run_time(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
+// The end of a send in a queue, and bytes that have landed.
+int c_ends_of_sends(hamlyn_interface* receiver, hamlyn_interface* sender);
 // A word of three users, in a segment of that kind.
 int c_sure_swap(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
 // Frees the exporter's interface.

@@ -301,6 +301,39 @@ TEST_F(Oneself, imports_its_own_segments_by_name) {
   });
 }
 
+// Puts, signals, waits, fetches and reads of one thread, of every kind: no second process has a part in them.
+TEST_F(Oneself, signals_itself_in_its_own_segments) {
+  with_manager([](Manager& manager) {
+    for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_only, Sharing::mapped_read_write}) {
+      SCOPED_TRACE(static_cast<int>(sharing));
+      Segment data(manager.interface(), {.name = "data", .bytes = 65536, .sharing = sharing});
+      Segment words(manager.interface(), {.name = "words", .bytes = 4096});
+      Import to_data(manager.interface(), "data"), to_words(manager.interface(), words.ticket());
+      Import* const both[] = {&to_data, &to_words};
+      for (std::uint64_t i = 1; i <= 50; ++i) {
+        const std::string text = noise(i % 2 == 0 ? 40 : 20000, static_cast<unsigned>(i));
+        ASSERT_EQ(to_data.write_signal(8, bytes_of(text), {.value = i, .in = &to_words}, kPatience),
+                  Status::ok);
+        ASSERT_EQ(words.wait_until(
+                      0, [&](std::uint64_t word) { return word == i; }, kPatience),
+                  Status::ok);
+        EXPECT_EQ(text_of(data.bytes().subspan(8, text.size())), text);
+        ASSERT_EQ(to_data.update(0, {.operand = 2}, kPatience), Status::ok);
+        ASSERT_EQ(Import::flush(both, kPatience), Status::ok);
+        EXPECT_EQ(data.at<std::uint64_t>(0).load(), 2 * i);
+        std::string there(text.size(), ' ');
+        RemoteHandle handle;
+        Status status = to_data.read(8, std::as_writable_bytes(std::span{there}), &handle);
+        if (status == Status::pending) status = to_data.wait(handle, kPatience).status;
+        ASSERT_EQ(status, Status::ok);
+        EXPECT_EQ(there, text);
+      }
+      Import only_read(manager.interface(), "data", {.access = Access::read_only});
+      EXPECT_EQ(only_read.update(0, {.operand = 2}, kPatience), Status::refused);
+    }
+  });
+}
+
 // --- and by two
 
 TEST_F(Oneself, streams_between_its_threads) {

@@ -113,9 +113,11 @@ class Node {
     digest.add(link->replies_due);
     digest.add(link->acknowledgements.due_count);
     digest.add(link->acknowledgements.awaited_count);
-    digest.add(link->remote.asked_busy);
-    digest.add(link->remote.owed_busy);
-    digest.add(link->remote.owed_long);
+    for (const Priority level : {Priority::urgent, Priority::normal}) {
+      digest.add(link->remote.asking(level));
+      digest.add(link->remote.busy(level));
+    }
+    digest.add(link->remote.busy_long());
     for (const interface::Owed& owed : link->remote.owed) digest.add(owed.sent);
     for (const interface::Asked& each : link->remote.asked) digest.add(each.landed);
   }

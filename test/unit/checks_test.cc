@@ -60,6 +60,7 @@ class Checks : public testing::Test {
 
 TEST_F(Checks, of_a_signal_want_a_known_one_and_a_whole_aligned_word) {
   Packet signal = packet_of(Operation::put_block, 8);
+  signal.key = 0;
   signal.word = static_cast<std::uint64_t>(Signal::add);
   EXPECT_EQ(put(signal), Refusal::none);
   signal.offset = 4;
@@ -67,9 +68,26 @@ TEST_F(Checks, of_a_signal_want_a_known_one_and_a_whole_aligned_word) {
   signal.offset = 0;
   signal.word = static_cast<std::uint64_t>(Signal::add) + 1;
   EXPECT_EQ(put(signal), Refusal::malformed);
+  for (const std::size_t bytes : {0u, 1u, 2u, 3u, 5u, 7u, 16u}) {
+    Packet other = packet_of(Operation::put_block, bytes);
+    other.key = 0;
+    other.word = static_cast<std::uint64_t>(Signal::add);
+    EXPECT_EQ(put(other), Refusal::malformed) << bytes;
+  }
   Packet shorter = packet_of(Operation::put_block, 4);
+  shorter.key = 0;
   shorter.word = static_cast<std::uint64_t>(Signal::add);
-  EXPECT_EQ(put(shorter), Refusal::malformed);
+  shorter.offset = 4;
+  EXPECT_EQ(put(shorter), Refusal::none);
+  shorter.offset = 2;
+  EXPECT_EQ(put(shorter), Refusal::misaligned);
+  shorter.offset = 0;
+  shorter.key = interface::signals_of(5);
+  EXPECT_EQ(put(shorter), Refusal::none) << "whether there is such an opening is asked later";
+  for (const std::uint64_t named : {std::uint64_t{5}, interface::kSignalsOf << 1, ~std::uint64_t{0}}) {
+    shorter.key = named;
+    EXPECT_EQ(put(shorter), Refusal::malformed) << named;
+  }
 }
 
 TEST_F(Checks, of_a_put_want_a_slot_that_takes_puts) {

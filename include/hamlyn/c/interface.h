@@ -34,6 +34,8 @@ typedef struct hamlyn_interface_options {
   const uint32_t* groups;  // the same of primary groups
   uint32_t user_count;     // users that are named
   uint32_t group_count;    // groups that are named; with the users at most 16
+  // Gets, fetch-ops and fences under way by one link, of each level and direction, 16 to 64; 16.
+  uint64_t requests;
 } hamlyn_interface_options;
 
 // Attaches this process to its host's node.

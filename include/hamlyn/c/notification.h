@@ -55,7 +55,9 @@ enum hamlyn_notification_kind {
   // (places of this queue) or HAMLYN_REFUSAL_HOLD_FULL (puts that may wait). HAMLYN_REFUSAL_NONE:
   // descriptors, memory or links, for links that others wanted; `entry` says which (enum
   // hamlyn_link_reason), `word` how often, `peer` who was the last
-  HAMLYN_RESOURCE_EXHAUSTED = 11
+  HAMLYN_RESOURCE_EXHAUSTED = 11,
+  HAMLYN_SENT = 12,        // a message of this interface has been sent; `word` is its own
+  HAMLYN_SEND_FAILED = 13  // the same, but not sent; `cause` says why it was refused
 };
 
 // Why an entry will not complete; frozen numbers.

@@ -48,14 +48,15 @@ typedef struct hamlyn_strides {
 
 // Bits of hamlyn_remote_options.flags.
 #define HAMLYN_NO_ANSWER UINT64_C(1)  // a fetch of which nothing comes back
-#define HAMLYN_TELL UINT64_C(16)      // the owner is told when it is done, if it wants to be; as of puts
+#define HAMLYN_FENCED UINT64_C(32)  // such a fetch counts as a put: hamlyn_fence says whether it was refused
+#define HAMLYN_TELL UINT64_C(16)    // the owner is told when it is done, if it wants to be; as of puts
 
 typedef struct hamlyn_remote_options {
   size_t size;
   uint64_t offset;      // from the ticket's base
   hamlyn_queue* queue;  // hears when it is over, with `word`; must outlive it
   uint64_t word;
-  uint64_t flags;                 // HAMLYN_NO_ANSWER, HAMLYN_TELL, HAMLYN_ELEMENT_2, _4 or _8
+  uint64_t flags;                 // HAMLYN_NO_ANSWER, _FENCED, _TELL, _ELEMENT_2, _4 or _8
   const hamlyn_strides* strides;  // a get gathers these chunks; NULL: from one run
 } hamlyn_remote_options;
 

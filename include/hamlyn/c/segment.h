@@ -10,7 +10,7 @@ extern "C" {
 
 // --- puts: data into a slot, and nothing said of it (paper 4, section 3.3)
 
-// How a put of 8 bytes to an aligned word signals what was put before: behind all that waits there.
+// How a put of 4 or 8 bytes to an aligned word signals what was put before: behind all that waits there.
 enum hamlyn_signal { HAMLYN_NO_SIGNAL = 0, HAMLYN_SIGNAL_SET = 1, HAMLYN_SIGNAL_ADD = 2 };
 
 // Bits of hamlyn_put_options.flags and hamlyn_write_options.flags, beside HAMLYN_ELEMENT_2, 4 and 8.
@@ -202,6 +202,16 @@ typedef struct hamlyn_read_options {
   uint64_t flags;
 } hamlyn_read_options;
 
+// A word that says of data that it has landed.
+typedef struct hamlyn_signal_word {
+  size_t size;
+  size_t offset;      // in its segment, a multiple of `bytes`
+  uint64_t value;     // of a word of 4 bytes the low half counts
+  hamlyn_import* in;  // another segment of the same process, where the word stands; NULL: that of the data
+  uint32_t how;       // enum hamlyn_signal
+  uint32_t bytes;     // of the word, 4 or 8; 8
+} hamlyn_signal_word;
+
 // Imports the segment of that name, or, by `hamlyn_import_make_of`, that ticket. not_permitted,
 // seed_wrong_kind (no segment), seed_stale (it has gone), peer_died, timed_out, name_unknown.
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_make(hamlyn_interface* interface, const char* name,
@@ -236,11 +246,23 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_write_state(const hamlyn_import* import, h
 HAMLYN_NODISCARD hamlyn_status hamlyn_write_flush(hamlyn_import* import, int64_t timeout, uint32_t* cause);
 HAMLYN_NODISCARD hamlyn_status hamlyn_write_why(const hamlyn_import* import, uint32_t* reason,
                                                 uint32_t* told);
+// Asks that, and does not wait: pending, and hamlyn_read_outcome(handle) or hamlyn_read_wait tells how it
+// ends; ok: nothing is under way.
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_flush_begin(hamlyn_import* import, hamlyn_remote_handle* handle);
+// Flushes `count` imports of one interface, all of which are asked at once. `each` may be NULL, or has room
+// for so many answers. As hamlyn_write_flush, of the first that is not ok.
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_flush_all(hamlyn_import* const* imports, size_t count,
+                                                      int64_t timeout, hamlyn_status* each);
 // Put with signal: `data`, and when all of it and all before has landed, `value` is set or added to (enum
 // hamlyn_signal) the 8-byte word at `signal`.
 HAMLYN_NODISCARD hamlyn_status hamlyn_write_signal(hamlyn_import* import, size_t offset, const void* data,
                                                    size_t length, size_t signal, uint64_t value, uint32_t how,
                                                    int64_t timeout);
+// Puts data that may be scattered, and signals by the word that `signal` names. As hamlyn_write_signal.
+HAMLYN_NODISCARD hamlyn_status hamlyn_write_signal_word(hamlyn_import* import, size_t offset,
+                                                        const void* data, size_t length,
+                                                        const hamlyn_write_options* options,
+                                                        const hamlyn_signal_word* signal, int64_t timeout);
 // READ into memory, of any length.
 HAMLYN_NODISCARD hamlyn_status hamlyn_read(hamlyn_import* import, size_t offset, void* into, size_t length,
                                            const hamlyn_read_options* options, int64_t timeout);
@@ -249,6 +271,12 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_read(hamlyn_import* import, size_t offset,
 HAMLYN_NODISCARD hamlyn_status hamlyn_read_into(hamlyn_import* import, size_t offset, hamlyn_segment* into,
                                                 size_t at, size_t length, const hamlyn_read_options* options,
                                                 hamlyn_remote_handle* handle);
+// READ into memory, up to 64 KiB, without a wait: pending, and `into` is in use until hamlyn_read_outcome
+// says otherwise, or hamlyn_read_cancel was called; of a mapped one ok at once.
+HAMLYN_NODISCARD hamlyn_status hamlyn_read_begin(hamlyn_import* import, size_t offset, void* into,
+                                                 size_t length, const hamlyn_read_options* options,
+                                                 hamlyn_remote_handle* handle);
+HAMLYN_NODISCARD hamlyn_status hamlyn_read_cancel(hamlyn_import* import, hamlyn_remote_handle handle);
 // `hamlyn_read_outcome` as hamlyn_remote_outcome, `hamlyn_read_wait` as hamlyn_remote_wait.
 HAMLYN_NODISCARD hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, hamlyn_remote_handle handle,
                                                    hamlyn_outcome* outcome);
@@ -259,6 +287,10 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_re
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset,
                                                    const hamlyn_fetch_request* request, uint64_t flags,
                                                    int64_t timeout, hamlyn_outcome* outcome);
+// Fetch without an answer: ok, it is on its way, and hamlyn_write_flush says whether it was done.
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_update(hamlyn_import* import, size_t offset,
+                                                    const hamlyn_fetch_request* request, uint64_t flags,
+                                                    int64_t timeout);
 // CAS on one of 8 bytes.
 HAMLYN_NODISCARD hamlyn_status hamlyn_compare_and_swap(hamlyn_import* import, size_t offset,
                                                        uint64_t expected, uint64_t desired, int64_t timeout,

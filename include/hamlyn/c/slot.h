@@ -78,6 +78,10 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_slot_fail_after(hamlyn_slot* slot, uint32_
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_expect(hamlyn_slot* slot, uint32_t entry, uint64_t peer);
 // One notification for the next `messages` messages together; 0: each has its own.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_notify_after(hamlyn_slot* slot, uint32_t messages);
+// Bytes that have landed since it was made: of messages when they are whole, of puts packet by packet.
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_landed(const hamlyn_slot* slot, uint64_t* bytes);
+// Waits until so many have. ok, timed_out, cancelled, forked.
+HAMLYN_NODISCARD hamlyn_status hamlyn_slot_wait_landed(hamlyn_slot* slot, uint64_t bytes, int64_t timeout);
 // Tickets given out before are refused.
 HAMLYN_NODISCARD hamlyn_status hamlyn_slot_change_key(hamlyn_slot* slot);
 // Where it is, in its area, and how long.

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "hamlyn/c/interface.h"
+#include "hamlyn/c/notification_queue.h"
 #include "hamlyn/c/send_buffer_area.h"
 #include "hamlyn/c/status.h"
 #include "hamlyn/c/ticket.h"
@@ -45,6 +46,8 @@ typedef struct hamlyn_send_options {
   const void* metadata;    // kept in the receiver's metadata entry
   size_t metadata_length;  // up to 60
   uint64_t flags;          // HAMLYN_ACKNOWLEDGED, HAMLYN_ELEMENT_2, _4 or _8
+  hamlyn_queue* queue;     // hears when a message that was pending is over; NULL: none does
+  uint64_t word;           // for that notification
 } hamlyn_send_options;
 
 // `length` bytes from `offset` on of the send buffer area that is bound to `tag`.

@@ -67,6 +67,9 @@ class Interface {
     std::uint32_t links = 1024;               // at most so many at a time, and as RLIMIT_NOFILE allows
     std::chrono::milliseconds dead{1000};  // a process of another host that is not heard for so long is dead
     Consent consent = {};                  // which users may open links with this interface
+    // Gets, fetch-ops and fences under way by one link, of each level and direction: 16 to 64. As many of the
+    // other side's are taken; of one's own no more leave than the other side takes.
+    std::uint32_t requests = 16;
   };
 
   // Attaches to this host's node. Throws Error: node_unreachable, node_not_trusted, version_mismatch,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "hamlyn/core/message_area.h"
@@ -19,6 +20,9 @@
 
 namespace hamlyn {
 
+namespace internal_::base {
+class PendingCalls;
+}
 namespace internal_::interface {
 struct SlotRecord;
 }
@@ -111,6 +115,13 @@ class Slot {
   // For slots without entries and fast mode; invalid: any other. Throws std::bad_alloc.
   Status protect(const Protection& protection);
 
+  // Bytes that have landed in the slot since it was made: of messages when they are whole, of puts packet by
+  // packet. What was stored through a mapping, and what was changed by fetches, is not counted. Under the
+  // interface's lock; runs nothing.
+  std::uint64_t landed() const noexcept;
+  // Waits until so many have. ok, timed_out, cancelled, forked.
+  Status wait_landed(std::uint64_t bytes, std::chrono::nanoseconds timeout) noexcept;
+
   // Gives the slot a new key: tickets given out before are refused. (In the paranoid modes: arm entry by
   // entry.)
   void change_key();
@@ -141,6 +152,7 @@ class Slot {
                     Ticket& ticket) const noexcept;
 
   Interface& interface_;
+  std::unique_ptr<internal_::base::PendingCalls> calls_;  // those that wait for what lands
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::uint32_t number_ = 0;

@@ -142,9 +142,9 @@ class Terminus {
 
   // Remote operations (docs/remote-memory.md). They leave at once, behind earlier messages of this
   // terminus to the same destination, or not at all: `pending`: asked, `outcome(*handle)` tells how it ends;
-  // connecting, queue_full (as many are under way as there may be: 16 per link and level, or all entries of
-  // this terminus; or the link has no room), no_place (in the queue of the options), link_ended,
-  // out_of_bounds, invalid: nothing was done. Several may be under way, and be done in any order.
+  // connecting, queue_full (as many are under way as there may be: Interface::Options::requests per link and
+  // level, or all entries of this terminus; or the link has no room), no_place (in the queue of the options),
+  // link_ended, out_of_bounds, invalid: nothing was done. Several may be under way, and be done in any order.
   //
   // Does `fetch` on the word at `options.offset`; `ok` if it is one without an answer.
   Status fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options = {},
@@ -188,6 +188,26 @@ class Terminus {
   Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                          std::span<const std::byte> value, const PutOptions& signal,
                          std::chrono::nanoseconds timeout) noexcept;
+  // `put` that waits of a signal that says of what `before` has put to `of`, another slot of that owner, that
+  // it has landed.
+  Status put_signal_of(const Ticket& ticket, std::span<const std::byte> value, const PutOptions& signal,
+                       Terminus& before, const Ticket& of, std::chrono::nanoseconds timeout) noexcept;
+  // `get` into memory of the caller's, which lands there until it is over, or is given up.
+  Status get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
+             RemoteHandle* handle) noexcept;
+  void give_up(RemoteHandle handle) noexcept;
+  // `fetch` without an answer that waits until it has left.
+  Status fetch_unanswered(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options,
+                          std::chrono::nanoseconds timeout) noexcept;
+  // One of several that are flushed together.
+  struct Flush {
+    Terminus* terminus = nullptr;  // null: nothing is asked
+    const Ticket* ticket = nullptr;
+    Outcome outcome;
+  };
+  static constexpr std::size_t kFlushes = 64;
+  // `flush` of up to kFlushes, of one interface, that are asked at once.
+  static void flush(std::span<Flush> flushes, std::chrono::nanoseconds timeout) noexcept;
   template <class Try>
   Status when_it_can(const Ticket& ticket, internal_::library::Patience& patience,
                      internal_::library::PendingCall& call, Try attempt) noexcept;

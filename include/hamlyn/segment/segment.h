@@ -41,7 +41,9 @@ struct SegmentOptions {
   // Registered until the segment goes: others import it by this name ([A-Za-z0-9._-], 1 to 64 characters).
   // Empty: an anonymous one, for results of one's own reads, or for those who are given its ticket.
   std::string name = {};
-  std::size_t bytes = 0;  // of zeroed memory, made here; of the mapped kinds rounded up to whole pages
+  // Zeroed memory, made here, has so many. It begins at a page: an offset says how what stands there is
+  // aligned. For the mapped kinds whole pages are made; importers see so many bytes of them.
+  std::size_t bytes = 0;
   // Instead: memory that is there already and stays the caller's, whole pages. Of the mapped kinds it is
   // moved, and nobody may touch it while the segment is made, nor while it goes (see MessageArea).
   std::span<std::byte> memory = {};
@@ -187,6 +189,15 @@ struct FetchOptions {
   bool notify = false;  // tell the exporter, if its Control lets
 };
 
+// Word that says of data that it has landed.
+struct SignalWord {
+  std::size_t offset = 0;      // in its segment, a multiple of `bytes`
+  std::uint64_t value = 0;     // for a word of 4 bytes the low half counts
+  Signal how = Signal::set;    // `value` is put to the word, or added to it
+  std::uint32_t bytes = 8;     // of the word, 4 or 8
+  class Import* in = nullptr;  // another segment of the same process, where it stands; null: that of the data
+};
+
 // One of another process.
 class Import {
  public:
@@ -237,13 +248,31 @@ class Import {
   Status flush(std::chrono::nanoseconds timeout) noexcept;
   Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
   WhyNoLink why() const noexcept;
+  // Asks what `flush` asks, and does not wait: `pending`, and `outcome(*handle)` or `wait` tells how it ends,
+  // with its cause and `why()`. ok: nothing is under way, of a mapped one. queue_full, connecting: it was not
+  // asked, since something has not left yet; `run` and try again. invalid: no handle.
+  Status begin_flush(RemoteHandle* handle) noexcept;
+  // Flushes several imports of one interface, all of which are asked at once: takes as long as the slowest,
+  // for up to 64; of more, each 64. Returns ok, or what the first that was not ok is answered; `each`, if not
+  // empty, is as long as `imports`, and told what each one is. Also invalid: none may be null, or of another
+  // interface. None of them is destroyed meanwhile.
+  static Status flush(std::span<Import* const> imports, std::chrono::nanoseconds timeout,
+                      std::span<Status> each = {}) noexcept;
   // Change that `write_signal` makes to the word.
   using Signal = hamlyn::Signal;
   // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`
   // is put to, or added to, the 8-byte word at `signal`. The exporter's `wait_until` sees it. Returns when
   // that is on its way. As the waiting `write`; also misaligned.
   Status write_signal(std::size_t offset, std::span<const std::byte> data, std::size_t signal,
-                      std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept;
+                      std::uint64_t value, Signal how, std::chrono::nanoseconds timeout) noexcept {
+    return write_signal(offset, data, {.offset = signal, .value = value, .how = how}, timeout);
+  }
+  // Data may be scattered, the word may have 4 bytes, and it may stand in another segment of the exporter's
+  // process, imported by the same interface. It is added to as `fetch` adds, at one moment. In another
+  // segment it is refused, too, while writes wait where the data lands; `flush` of that import answers for
+  // it. Also invalid: a word of another size, or a segment of another process.
+  Status write_signal(std::size_t offset, std::span<const std::byte> data, const SignalWord& signal,
+                      std::chrono::nanoseconds timeout, const WriteOptions& options = {}) noexcept;
 
   // READ into memory, up to any length; words as above. With `strides` it is gathered from so many chunks,
   // which stand behind one another in `into`; words are whole then if offset, chunks and strides are
@@ -262,6 +291,14 @@ class Import {
   }
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
               const ReadOptions& options, RemoteHandle* handle) noexcept;
+  // READ into memory, up to 64 KiB, without a wait: `pending`, and the memory is in use until `outcome` says
+  // otherwise, `cancel` was called, or the import has gone. Of a mapped segment ok at once. As many may be
+  // under way as Interface::Options::requests says, from any thread, beside reads that wait. queue_full,
+  // connecting: nothing was asked; `run` and try again. invalid: no handle, or `notify`; too_long.
+  Status read(std::size_t offset, std::span<std::byte> into, RemoteHandle* handle,
+              const ReadOptions& options = {}) noexcept;
+  // Nothing of that read lands in memory from here on. ok; or how it has ended before.
+  Status cancel(RemoteHandle handle) noexcept;
   // How it stands with one of those: as Terminus::outcome. `wait` waits until it is over; also timed_out,
   // cancelled.
   Outcome outcome(RemoteHandle handle) const noexcept;
@@ -272,6 +309,11 @@ class Import {
   // and it may still be done (docs/remote-memory.md; hamlyn/segment/sure_swap.h has a swap that can be
   // asked). One that notifies goes by a packet, mapped or not. no_place: it is not done.
   Outcome fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
+                const FetchOptions& options = {}) noexcept;
+  // Fetch without an answer: what stood there is not wanted. Leaves as a write does, behind earlier ones, and
+  // counts for no limit. ok: it is on its way, and `flush` says whether it was done. timed_out, cancelled,
+  // and others: it was not asked for.
+  Status update(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                 const FetchOptions& options = {}) noexcept;
   // Compares and swaps 8 bytes, as `fetch`: the word becomes `desired` if it is `expected`.
   Outcome compare_and_swap(std::size_t offset, std::uint64_t expected, std::uint64_t desired,
@@ -313,6 +355,11 @@ class Import {
   Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                           const WriteOptions& options) noexcept;
   bool never_told() noexcept;
+  Status check_fetch(std::size_t offset, const Fetch& fetch) const noexcept;
+  Status flush_mapped() noexcept;
+  bool must_fence() noexcept;
+  Status flushed(const Outcome& outcome, std::chrono::nanoseconds timeout) noexcept;
+  Status store_signal(const SignalWord& signal) noexcept;
   static constexpr std::uint32_t kTold = std::uint32_t{1} << 16;
   void note_why(WhyNoLink why) noexcept;
   static Status ended(const Outcome& outcome) noexcept;
@@ -329,6 +376,7 @@ class Import {
   Ticket ticket_;
   Terminus terminus_;
   std::unique_ptr<MappedSlot> mapped_;
+  std::atomic<bool> fence_owed_{false};  // mapped: something has left by packets that a flush answers for
   std::atomic<Refusal> refusal_{Refusal::none};
   std::atomic<std::uint32_t> why_{0};  // a reason, and kTold
   const Access access_;

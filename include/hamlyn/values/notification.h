@@ -29,7 +29,7 @@ enum class Refusal : std::uint8_t {
   too_long,           // a get of more bytes than the slot gives at a time
   not_durable,        // it has landed, but the file of a durable area could not be written
   not_pinned,         // a get or a fetch of a part that is not pinned
-  inhibited,          // a fetch where puts are inhibited
+  inhibited,          // a fetch where puts are inhibited, or a signal of puts that wait in another slot
   hold_full,          // a put to an inhibited or unpinned part: as many wait as may
   not_permitted,      // the slot's protection does not allow it to the user at the other side
   count,              // (how many there are)
@@ -79,6 +79,10 @@ struct Notification {
     // descriptors, memory or links of this process, so that it could not have a link that others wanted;
     // why() says what, `word` how often, `peer` who was the last. Told on the process's first queue.
     resource_exhausted,
+    // A message of this interface that asked for it has been sent, and its buffer is free; `word` is its own,
+    // `length` the message's.
+    sent,
+    send_failed,  // `cause` says why it was refused; none: its link ended, or it was cancelled
   };
 
   Kind kind = Kind::message;      // what it tells of

@@ -25,8 +25,8 @@ struct Strides {
   std::uint64_t y_stride = 0;
 };
 
-// How a put of 8 bytes, a number, to an aligned word may signal what was put before: it never overtakes what
-// waits in the slot, and is refused if a put before it was, since the last fence.
+// How a put of 4 or 8 bytes, a number, to an aligned word may signal what was put before: it never overtakes
+// what waits in the slot, and is refused if a put before it was, since the last fence.
 enum class Signal : std::uint8_t { none, set, add };
 
 // Operations through a MappedSlot that the owner is told of.

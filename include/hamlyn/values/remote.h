@@ -41,6 +41,8 @@ struct RemoteOptions {
   // A fetch without answer: nothing comes back, not even that it was done, and it counts for no limit. If it
   // is refused, only the other side hears of it.
   bool answered = true;
+  // One without answer counts as a put: a fence at that slot, which takes puts, says whether it was refused.
+  bool fenced = false;
   NotificationQueue* queue = nullptr;  // hears when it is over; must outlive it
   std::uint64_t word = 0;              // for that notification
   // Width of the numbers that a get brings, 2, 4 or 8, for a host of the other byte order to turn over; 0:

@@ -8,6 +8,8 @@
 
 namespace hamlyn {
 
+class NotificationQueue;
+
 // Tells when the buffer of a send may be reused. A value.
 struct SendHandle {
   std::uint64_t sequence = 0;  // the terminus numbers its sends from 1 on; 0: of nothing
@@ -44,6 +46,10 @@ struct SendOptions {
   // own (paper 4, section 7.2.5). 0: it is bytes, and lands as it is. It must divide the length and where the
   // data lands, from the slot's base (misaligned), and costs nothing where the orders are the same.
   std::uint32_t element = 0;
+  // Hears when a message that was `pending` is over, of whatever is answered otherwise nothing; must outlive
+  // that. Its place is reserved when the message is taken: no_place, nothing was.
+  NotificationQueue* queue = nullptr;
+  std::uint64_t word = 0;  // for that notification
 };
 
 }  // namespace hamlyn

@@ -30,7 +30,7 @@ Status Terminus::unbind(std::uint32_t tag) noexcept {
 }
 
 Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::span<const Piece> pieces,
-                               const SendOptions& options, SendHandle* handle) noexcept {
+                               const SendOptions& options, SendHandle* handle, Queue* queue) noexcept {
   if (handle != nullptr) *handle = {};
   if (pieces.size() > kPieceLimit) return Status::too_long;
   std::array<Gathering::GatheredPiece, kPieceLimit> found;
@@ -58,7 +58,7 @@ Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::sp
   work.part = 0;
   work.part_sent = 0;
   work.from_area = work.area_gone = work.is_put = false;
-  return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle, false);
+  return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle, false, queue);
 }
 
 bool Terminus::stands_in_shown_area(const Work& work) noexcept {

@@ -298,9 +298,12 @@ inline Refusal check_put(const Packet& packet, const PutWord& word, const SlotRe
   }
   if (check_bounds(slot, landing.begin, length) != Refusal::none) return Refusal::out_of_bounds;
   if (packet.lead.operation == Operation::put_block && !landing.announcement && packet.word != 0) {
-    if (packet.word > static_cast<std::uint64_t>(Signal::add) || length != sizeof(std::uint64_t))
-      return Refusal::malformed;
+    const bool whole = length == sizeof(std::uint64_t) || length == sizeof(std::uint32_t);
+    if (packet.word > static_cast<std::uint64_t>(Signal::add) || !whole) return Refusal::malformed;
     landing.signal = static_cast<Signal>(packet.word);
+    landing.of = packet.key;
+    if (landing.of != 0 && landing.of >> kOpeningBits != kSignalsOf >> kOpeningBits)
+      return Refusal::malformed;
     if (reinterpret_cast<std::uintptr_t>(slot.base + landing.begin) % length != 0) return Refusal::misaligned;
   }
   HAMLYN_ASSERT(landing.begin <= slot.bound && length <= slot.bound - landing.begin,
@@ -308,6 +311,24 @@ inline Refusal check_put(const Packet& packet, const PutWord& word, const SlotRe
   landing.length = length;
   landing.end = landing.begin + length;
   return Refusal::none;
+}
+
+// Whether what a signal says of another slot's puts by that opening holds: none of them was refused since the
+// last fence, and none waits.
+inline Refusal check_signalled(const Slots& slots, const Records& records, const Link& link,
+                               std::uint64_t of) noexcept {
+  if (of == 0) return Refusal::none;
+  const std::uint32_t record = find_opening(slots, records, link, put_word_of(of));
+  if (record == kDeadRecord) return Refusal::stale_generation;
+  if (records[record].put_refused != Refusal::none) return records[record].put_refused;
+  const Puts* const puts = slot_of(slots, records[record].slot).puts.get();
+  return puts != nullptr && !puts->held.empty() ? Refusal::inhibited : Refusal::none;
+}
+
+// How many requests of each level the other side takes: never fewer than any does.
+inline Refusal check_taken(const Packet& packet) noexcept {
+  const bool known = packet.delta >= kOutstanding && packet.delta <= kMostOutstanding;
+  return known ? Refusal::none : Refusal::malformed;
 }
 
 // `record`: of the opening that the fence asks about; the dead one if it asks about none.
@@ -419,7 +440,7 @@ inline Refusal check_told(const Slots& slots, const Records& records, const Link
 // The request that an answer names by its number; null: nothing was asked under it.
 inline Asked* find_asked(Link& link, std::uint64_t named) noexcept {
   const auto id = static_cast<std::uint32_t>(named);
-  Asked& asked = link.remote.asked[id % kRequestPlaces];
+  Asked& asked = link.remote.named(id);
   return named == id && asked.busy && asked.id == id ? &asked : nullptr;
 }
 

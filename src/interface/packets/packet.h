@@ -47,6 +47,7 @@ enum class Operation : std::uint8_t {
   got = 19,                 // reply: up to 48 bytes of a get, which are all of it
   get_strided = 20,         // as get, from chunks (strides.h); answered as one
   opened_write = 21,        // a write in fast mode of up to 40 bytes, by an opening (put_packet.h)
+  taken_requests = 22,      // reply: delta = gets, fetches and fences of each level that are taken at a time
 };
 
 // A packet is moved, stored and compared as words of eight bytes. They are the same numbers on every machine:
@@ -259,6 +260,7 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
     case Operation::delivered:
     case Operation::refused_request:
     case Operation::fence:
+    case Operation::taken_requests:
       return lead.length == 0 && lead.metadata_length == 0 ? nullptr : "a control packet carries no data";
     case Operation::get_data:
     case Operation::put_block:
@@ -292,6 +294,7 @@ inline const char* invalid_reply(const Lead& lead) noexcept {
     case Operation::delivered:
     case Operation::refused_request:
     case Operation::got:
+    case Operation::taken_requests:
       return invalid(lead, kReplyPayload);
     default:
       return "no reply";

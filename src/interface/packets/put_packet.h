@@ -87,7 +87,8 @@ inline void tight_data(const Packet& packet, std::byte (&bytes)[kPutInline]) noe
 
 // `put_block`: word 3 is the offset. An empty one that asks for notification follows a put of several
 // packets, or what was done through a mapping: word 4 is how long that was, word 5 a Touched. Word 5 of one
-// with data: a Signal.
+// with data of 4 or 8 bytes: a Signal. Word 2 of such a one, if it is not 0, names an opening of another slot
+// of that owner: what was put there before is signalled, too.
 //
 // `put_strided`: word 2 is the length of a chunk and how many a row has, word 3 the offset of the first, word
 // 4 how many rows there are, and where in the data this packet begins, word 5 the stride of rows.
@@ -119,12 +120,24 @@ inline Status check_strides(const Strides& strides, std::uint64_t length, std::u
 // A get or a fetch of which the owner is to be told names the opening where others have an entry. No entry,
 // nor what stands there for none (Ticket), looks like that.
 inline constexpr unsigned kOpeningBits = kNameBits + kSerialBits;
+inline constexpr std::uint64_t kSignalsOf = std::uint64_t{1} << kOpeningBits;  // beside it: a signal names it
 inline constexpr std::uint32_t kTells = 1u << 31;
 inline std::uint32_t telling_entry(std::uint64_t opening) noexcept {
   return kTells | (low_half(opening) & ((1u << kOpeningBits) - 1));
 }
+// A fetch without answer that counts as a put names it so, unless it does so already.
+inline constexpr std::uint32_t kCounts = 3u << 30;
+inline std::uint32_t counting_entry(std::uint64_t opening) noexcept {
+  return kCounts | (low_half(opening) & ((1u << kOpeningBits) - 1));
+}
+inline std::uint64_t signals_of(std::uint64_t opening) noexcept {
+  return kSignalsOf | (opening & (kSignalsOf - 1));
+}
 inline bool asks_to_tell(const Packet& packet) noexcept {
   return packet.entry >> kOpeningBits == kTells >> kOpeningBits;
+}
+inline bool names_opening(const Packet& packet) noexcept {
+  return asks_to_tell(packet) || packet.entry >> kOpeningBits == kCounts >> kOpeningBits;
 }
 
 // A fence: slot, generation and key as in any request, in `delta` the low half of its opening's word, or all

@@ -82,11 +82,31 @@ bool Core::rise(ReceiveCredit& places) noexcept {
   return true;
 }
 
+// Tells the other side how many requests it may have under way here. False: there was no room.
+bool Core::send_limit(Link& link) noexcept {
+  Packet reply{};
+  reply.lead.operation = Operation::taken_requests;
+  reply.delta = link.remote.taken();
+  if (link.put_reply(reply, nullptr) != Status::ok) return false;
+  link.remote.taken_untold = false;
+  return true;
+}
+
+Refusal Core::take_limit(Link& link, const Packet& packet) noexcept {
+  const Refusal cause = check_taken(packet);
+  if (cause == Refusal::none) link.remote.allow(packet.delta);
+  return cause;
+}
+
 // True if an answer, or a part of one, has left.
 bool Core::send_replies(Link& link) noexcept {
   close_run();  // what the sender is told of is not due any more
   link.replies_due = false;
   if (!send_acknowledgements(link)) {
+    link.replies_due = replies_due_ = true;  // again when there is room
+    return false;
+  }
+  if (link.remote.taken_untold && !send_limit(link)) {
     link.replies_due = replies_due_ = true;  // again when there is room
     return false;
   }
@@ -124,7 +144,7 @@ bool Core::send_replies(Link& link) noexcept {
       if (places.standing == 0) release_record(index);
     }
   }
-  return link.remote.owed_replies() != 0 && send_owed(link);
+  return link.remote.owes_replies() && send_owed(link);
 }
 
 // Reason for a slot that gives no place, though the peer may ask: with another protection it would.

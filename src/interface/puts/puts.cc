@@ -24,12 +24,18 @@ const std::byte* in_one_run(const Packet& packet, const Payload& payload, std::b
   return room;
 }
 
-// Words at one moment each. What is added was a word, and aligned, when it came.
+// Words at one moment each. What is added was a word, of 4 or 8 bytes and aligned, when it came.
 void land(std::byte* to, const std::byte* data, std::uint64_t bytes, bool add) noexcept {
   if (!add) return base::copy_to_shared(to, data, bytes);
-  std::uint64_t value;
-  std::memcpy(&value, data, sizeof value);
-  apply_fetch({.op = FetchOp::add, .operand = value}, to);
+  std::uint32_t narrow = 0;
+  std::uint64_t value = 0;
+  if (bytes == sizeof narrow) {
+    std::memcpy(&narrow, data, sizeof narrow);
+    value = narrow;
+  } else {
+    std::memcpy(&value, data, sizeof value);
+  }
+  apply_fetch({.op = FetchOp::add, .bytes = static_cast<std::uint32_t>(bytes), .operand = value}, to);
 }
 
 }  // namespace
@@ -72,7 +78,11 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
   // A lost put is not reported, and not signalled.
   ReceiveCredit& places = records_[record];
   if (landing.announcement && places.lost.take(landing.begin, landing.end)) return Refusal::hold_full;
-  if (landing.signal != Signal::none && places.put_refused != Refusal::none) return places.put_refused;
+  if (landing.signal != Signal::none) [[unlikely]] {
+    if (places.put_refused != Refusal::none) return places.put_refused;
+    const Refusal untrue = check_signalled(slots_, records_, link, landing.of);
+    if (untrue != Refusal::none) return untrue;
+  }
   alignas(8) std::byte room[kPacketLimit];
   if (packet.lead.operation == Operation::put) {
     tight_data(packet, reinterpret_cast<std::byte(&)[kPutInline]>(room));

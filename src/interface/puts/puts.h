@@ -47,6 +47,7 @@ struct PutLanding {
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
   Signal signal = Signal::none;
+  std::uint64_t of = 0;       // a signal of another slot's puts: how it names their opening
   bool announcement = false;  // of what was done before: a put of several packets, or through a mapping
   bool part = false;          // of what will be announced
   Touched touched = Touched::written;

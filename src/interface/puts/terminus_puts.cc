@@ -15,9 +15,8 @@ Status Terminus::check_put(const Ticket& ticket, std::span<const std::byte> data
   if (options.offset > ticket.bound || data.size() > room) return Status::out_of_bounds;
   if (!is_element(options.element)) return Status::invalid;
   if (options.signal != Signal::none) {
-    const bool word =
-        data.size() == sizeof(std::uint64_t) && (ticket.base + options.offset) % data.size() == 0;
-    if (!word) return data.size() == sizeof(std::uint64_t) ? Status::misaligned : Status::invalid;
+    if (data.size() != sizeof(std::uint64_t) && data.size() != sizeof(std::uint32_t)) return Status::invalid;
+    if ((ticket.base + options.offset) % data.size() != 0) return Status::misaligned;
     if (options.signal > Signal::add || options.strides != nullptr || options.stored != 0)
       return Status::invalid;
   }
@@ -56,6 +55,12 @@ Status Terminus::find_place(const Ticket& ticket, SendCredit*& credit) noexcept 
   if (last_of_level().credit->left == 0) return without_place();
   credit = last_of_level().credit;
   return Status::ok;
+}
+
+Status Terminus::find_way(const Ticket& ticket, SendCredit*& credit) noexcept {
+  const Status way = way_of(ticket);
+  if (way == Status::ok) credit = last_of_level().credit;
+  return way;
 }
 
 void Terminus::ask_again(const Ticket& ticket) noexcept {
@@ -128,7 +133,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   if (options.signal != Signal::none) {
     if ((credit.amiss() & bit_) != 0) return Status::refused;  // what it would signal
     const bool behind = link.in_order || link.taken_count() >= credit.put_mark;
-    if (alone && behind) status = put_signal(ticket, data, options);
+    if (alone && behind) status = put_signal(ticket, data, options, 0);
     return left_at_once(status, options);
   }
   if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0)
@@ -150,6 +155,29 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   if (work.strided) work.strides = without_idle(*options.strides);
   const SendOptions as_message{.offset = options.offset, .element = options.element};
   return post(work, ticket, 0, data.size(), as_message, handle, false);
+}
+
+// Packets of one level that go to one owner arrive in their order, whatever slots they are for; where a link
+// keeps none, the signal waits until all of them have.
+Status Terminus::put_signal_of(const Ticket& ticket, std::span<const std::byte> value,
+                               const PutOptions& signal, Terminus& before, const Ticket& of) noexcept {
+  HAMLYN_ASSERT(signal.signal != Signal::none && before.priority_ == priority_, "a signal, in its level");
+  const Status wrong = check_put(ticket, value, signal);
+  if (wrong != Status::ok) return wrong;
+  SendCredit* data = nullptr;
+  Status way = before.find_way(of, data);
+  if (way != Status::ok) return way;
+  if ((data->amiss() & before.bit_) != 0) return Status::refused;  // what it would signal
+  way = way_of(ticket);
+  if (way != Status::ok) return way;
+  Link& link = *last_of_level().link;
+  SendCredit& credit = *last_of_level().credit;
+  if (link.peer != of.interface) return Status::invalid;
+  if ((credit.amiss() & bit_) != 0) return Status::refused;
+  const bool alone = !messages_wait_for(link) && !before.messages_wait_for(link);
+  const bool behind = link.in_order || link.taken_count() >= std::max(credit.put_mark, data->put_mark);
+  if (!alone || !behind || link.others_first(priority_)) return Status::queue_full;
+  return left_at_once(put_signal(ticket, value, signal, signals_of(data->opening)), signal);
 }
 
 Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
@@ -192,11 +220,12 @@ Status Terminus::put_at_once(const Ticket& ticket, std::span<const std::byte> da
   return Status::ok;
 }
 
-Status Terminus::put_signal(const Ticket& ticket, std::span<const std::byte> data,
-                            const PutOptions& options) noexcept {
+Status Terminus::put_signal(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                            std::uint64_t of) noexcept {
   const Last& last = last_of_level();
   Packet packet{};
-  set_lead(packet, Operation::put_block, data.size(), 0, sizeof(std::uint64_t));
+  set_lead(packet, Operation::put_block, data.size(), 0, static_cast<std::uint32_t>(data.size()));
+  packet.key = of;
   set_word(packet, kSlotWord, put_word(last.credit->opening, 0, options.notify, 0));
   packet.offset = ticket.base + options.offset;
   packet.word = static_cast<std::uint64_t>(options.signal);

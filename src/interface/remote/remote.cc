@@ -12,6 +12,7 @@
 #include "interface/packets/element.h"
 #include "interface/packets/strides.h"
 #include "interface/remote/short_remote.h"
+#include "interface/terminus.h"
 
 namespace hamlyn::internal_::interface {
 
@@ -156,13 +157,25 @@ Refusal Core::serve_fetch(Link& link, const Packet& packet) noexcept {
   } else {
     forgo_place(link, packet);
   }
-  if (!answered) return cause;
+  if (!answered) {
+    if (cause != Refusal::none) note_lost_fetch(link, packet, cause);
+    return cause;
+  }
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
   } else {
     answer(link, fetched(packet, before));
   }
   return cause;
+}
+
+// A fetch that nobody answers counts as a put, if it names its opening: a fence by that says that it was
+// lost.
+void Core::note_lost_fetch(const Link& link, const Packet& packet, Refusal cause) noexcept {
+  if (!names_opening(packet)) return;
+  const std::uint32_t record = find_opening(slots_, records_, link, put_word_of(packet.entry));
+  if (record == kDeadRecord || records_[record].slot != packet.slot) return;
+  if (records_[record].put_refused == Refusal::none) records_[record].put_refused = cause;
 }
 
 // Puts before the fence have been handed over: the sender sees to that (Requests::fence).
@@ -212,10 +225,10 @@ Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) 
 // and acknowledgements that are due are of the normal one. (Whether there is room is seen later.)
 bool Core::may_answer(const Link& link) const noexcept {
   const RemoteWork& work = link.remote;
-  if (link.arriving == Priority::normal) return work.owed_replies() == 0 && !link.replies_due;
-  const bool first = work.urgent_in_a_row < kUrgentInARow ||
-                     ((work.owed_replies() & RemoteWork::of(Priority::normal)) == 0 && !link.replies_due);
-  return (work.owed_busy & RemoteWork::of(Priority::urgent)) == 0 && first;
+  if (link.arriving == Priority::normal) return !work.owes_replies() && !link.replies_due;
+  const bool first =
+      work.urgent_in_a_row < kUrgentInARow || (!work.owes_normal_replies() && !link.replies_due);
+  return !work.owes_urgent() && first;
 }
 
 void Core::answer(Link& link, const Packet& reply) noexcept {
@@ -276,18 +289,19 @@ Core::AnswerPart Core::part_left(const Link& link, const Packet& request, std::u
 bool Core::send_owed(Link& link) noexcept {
   RemoteWork& work = link.remote;
   bool moved = false;
-  for (unsigned pieces = 0; work.owed_replies() != 0; ++pieces) {
+  for (unsigned pieces = 0; work.owes_replies(); ++pieces) {
     const Priority level = work.level_owed();
     const std::uint32_t place = work.next_owed(level);
-    const AnswerPart piece = pieces < kPiecesPerTurn ? put_owed(link, work.owed[place]) : AnswerPart::none;
+    const AnswerPart piece =
+        pieces < kPiecesPerTurn ? put_owed(link, work.owed_at(level, place)) : AnswerPart::none;
     if (piece == AnswerPart::none) {
       link.replies_due = replies_due_ = true;  // again when there is room
       return moved;
     }
     moved = true;
-    if (piece == AnswerPart::last) work.owed_busy &= ~(1u << place);
+    if (piece == AnswerPart::last) work.answer_left(level, place);
     work.left(level);
-    work.owed_turn[static_cast<std::size_t>(level)] = (place + 1) % kRequestPlaces;
+    work.turn_behind(level, place);
   }
   return moved;
 }
@@ -297,10 +311,9 @@ bool Core::send_owed(Link& link) noexcept {
 // Its first packet leaves at once, unless others wait for room there.
 void Core::serve_long(Link& link, const Packet& packet) noexcept {
   std::uint32_t sent = 0;
-  const bool at_once =
-      link.remote.owed_long == 0 && link.way(Priority::normal).state == LinkLevel::State::idle;
+  const bool at_once = !link.remote.owes_long() && link.way(Priority::normal).state == LinkLevel::State::idle;
   if (at_once && put_long(link, packet, sent) == AnswerPart::last) return;
-  link.remote.owed_long |= 1u << link.remote.owe(Priority::normal, {words_of(packet), sent});
+  link.remote.leaves_long(link.remote.owe(Priority::normal, {words_of(packet), sent}), true);
   replies_due_ = true;
 }
 
@@ -336,14 +349,14 @@ Status Core::put_gathered(Link& link, const Packet& request, std::uint32_t sent,
 }
 
 Core::AnswerPart Core::put_owed_long(Link& link, std::uint32_t place) noexcept {
-  Owed& owed = link.remote.owed[place];
+  Owed& owed = link.remote.owed_at(Priority::normal, place);
   const Packet packet = packet_of(owed.packet);
   // A key that was changed, or a slot that went, since the last part left stops it: a short reply says so.
   const Refusal cause = check_get(slots_, link, packet);
   if (cause == Refusal::none) return put_long(link, packet, owed.sent);
   forgo_place(link, packet);
   owed.packet = words_of(refused(packet, cause, owed.sent));
-  link.remote.owed_long &= ~(1u << place);
+  link.remote.leaves_long(place, false);
   link.replies_due = replies_due_ = true;
   return AnswerPart::more;
 }
@@ -355,11 +368,11 @@ bool Core::send_long_answers() noexcept {
   const std::size_t all = links().size(), first = next_long_;
   for (std::size_t i = 0; i != all && bytes < kLongPerRun; ++i) {
     Link& link = *links()[(first + i) % all];
-    if (link.remote.owed_long == 0) continue;
+    if (!link.remote.owes_long()) continue;
     const std::size_t left = send_long(link);
     bytes += left;
     moved |= left != 0;
-    replies_due_ |= link.remote.owed_long != 0;  // again when there is room
+    replies_due_ |= link.remote.owes_long();  // again when there is room
     next_long_ = (first + i + 1) % all;
   }
   replies_due_ |= bytes >= kLongPerRun;  // those that had no turn have theirs in the next run
@@ -376,17 +389,16 @@ std::size_t Core::send_long(Link& link) noexcept {
     return 0;
   }
   std::size_t bytes = 0;
-  while (work.owed_long != 0 && bytes < kLongPerLink) {
+  while (work.owes_long() && bytes < kLongPerLink) {
     const std::uint32_t place = work.next_long();
-    const std::uint32_t before = work.owed[place].sent;
-    const std::size_t each = cost_of(packet_of(work.owed[place].packet));
+    const Owed& owed = work.owed_at(Priority::normal, place);
+    const std::uint32_t before = owed.sent;
+    const std::size_t each = cost_of(packet_of(owed.packet));
     const AnswerPart part = put_owed_long(link, place);
     if (part == AnswerPart::none) break;
-    bytes += (work.owed[place].sent - before) * each;
+    bytes += (owed.sent - before) * each;
     work.long_turn = place;
-    if (part != AnswerPart::last) continue;
-    work.owed_long &= ~(1u << place);
-    work.owed_busy &= ~(1u << place);
+    if (part == AnswerPart::last) work.answer_left(Priority::normal, place);
   }
   return bytes;
 }
@@ -439,10 +451,11 @@ void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
     }
     finish(link, asked, Status::link_ended, 0);
   }
-  link.remote.owed_busy = link.remote.owed_long = 0;
+  link.remote.forget_owed();
 }
 
 void Core::forget_queue(const Queue* queue) noexcept {
+  for (Terminus* terminus : termini_) terminus->forget_queue(queue);
   for (Link* link : links()) {
     for (const Asked& asked : link->remote.asked) {
       if (asked.owner != nullptr) asked.owner->forget_queue(asked, queue);

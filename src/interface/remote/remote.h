@@ -1,6 +1,7 @@
 #pragma once
 // Gets and fetch-ops of a link, in both directions (paper 1, sections 3.1 and 3.3). Each direction and level
-// has kOutstanding of them at most: urgent ones never wait for a place that others hold. The requester keeps
+// has so many places, kOutstanding if no more were wanted: urgent ones never wait for a place that others
+// hold. The requester keeps
 // where a reply may land in memory of its own, under the number that the reply must carry. The target keeps
 // what it has still to answer in work entries that are reserved from the start. So nothing that arrives waits
 // for something that leaves: a request is worked off into its entry, a reply lands where it was asked for, at
@@ -14,6 +15,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/namespaces.h"
 #include "hamlyn/values/notification.h"
@@ -30,8 +32,9 @@ struct SendCredit;
 // Does it on the word at `place`, of fetch.bytes and aligned. What stood there before.
 std::uint64_t apply_fetch(const Fetch& fetch, std::byte* place) noexcept;
 
-inline constexpr std::uint32_t kOutstanding = 16;  // per link, direction and level
-inline constexpr std::uint32_t kRequestPlaces = kOutstanding * kPriorities;
+// Per link, direction and level: any other side takes so many, and the most that one may be set to.
+inline constexpr std::uint32_t kOutstanding = 16, kMostOutstanding = 64;
+inline constexpr std::uint32_t kRequestPlaces = kOutstanding * kPriorities;  // unless it is set
 inline constexpr std::uint32_t kGetLimit = 65536;  // the most that one get may ask for
 
 // The parts of an answer that have come, a bit for each kReplyPayload bytes.
@@ -99,77 +102,145 @@ struct Owed {
   std::uint32_t sent = 0;
 };
 
-struct RemoteWork {
-  RemoteWork() noexcept {
-    for (std::uint32_t i = 0; i < kRequestPlaces; ++i) asked[i].id = i;
+class RemoteWork {
+ public:
+  RemoteWork() { resize(kOutstanding); }
+  // Room for so many of each level in each direction, from kOutstanding to kMostOutstanding. Nothing is under
+  // way. Throws std::bad_alloc, and then all is as it was.
+  void resize(std::uint32_t outstanding) {
+    const std::uint32_t places = std::bit_ceil(outstanding), all = places * std::uint32_t{kPriorities};
+    std::vector<Asked> asking(all);
+    owed = std::vector<Owed>(all);
+    asked.swap(asking);
+    for (std::uint32_t i = 0; i != all; ++i) asked[i].id = i;
+    shift_ = static_cast<std::uint32_t>(std::countr_zero(places));
+    taken_ = first(outstanding);
+    asked_ = first(kOutstanding);
   }
+  // The other side takes so many of each level at a time.
+  void allow(std::uint32_t outstanding) noexcept { asked_ = taken_ & first(outstanding); }
+  // How many of each level are taken; the other side is to be told, once, if it would not ask for so many.
+  std::uint32_t taken() const noexcept { return static_cast<std::uint32_t>(std::popcount(taken_)); }
 
-  // The places of a level, a bit for each.
-  static constexpr std::uint32_t of(Priority level) noexcept {
-    return ((1u << kOutstanding) - 1) << kOutstanding * static_cast<std::uint32_t>(level);
-  }
-
-  bool may_ask(Priority level) const noexcept { return (~asked_busy & of(level)) != 0; }
+  // The request that may have this number.
+  Asked& named(std::uint32_t id) noexcept { return asked[id & (asked.size() - 1)]; }
+  bool may_ask(Priority level) const noexcept { return free_to_ask(level) != 0; }
   // A free place among the requests; there is one. Its number stays until it is used.
   Asked& next(Priority level) noexcept {
-    return asked[static_cast<std::size_t>(std::countr_zero(~asked_busy & of(level)))];
+    return asked[index(level, static_cast<std::uint32_t>(std::countr_zero(free_to_ask(level))))];
   }
   void use(Asked& request) noexcept {
-    asked_busy |= 1u << (request.id % kRequestPlaces);
+    const std::uint32_t place = place_of(request);
+    asked_busy_[place >> shift_] |= bit(place);
     request.busy = true;
   }
   void answered(Asked& request) noexcept {
-    asked_busy &= ~(1u << (request.id % kRequestPlaces));
-    request.id += kRequestPlaces;
+    const std::uint32_t place = place_of(request);
+    asked_busy_[place >> shift_] &= ~bit(place);
+    request.id += static_cast<std::uint32_t>(asked.size());
     request.busy = false;
     request.owner = nullptr;
   }
+  bool asks_nothing() const noexcept { return (asked_busy_[0] | asked_busy_[1]) == 0; }
 
-  bool may_owe(Priority level) const noexcept { return (~owed_busy & of(level)) != 0; }
-  // Returns the place.
+  bool may_owe(Priority level) const noexcept { return (taken_ & ~busy(level)) != 0; }
+  // Returns the place, of its level.
   std::uint32_t owe(Priority level, const Owed& what) noexcept {
-    const auto place = static_cast<std::uint32_t>(std::countr_zero(~owed_busy & of(level)));
-    owed_busy |= 1u << place;
-    owed[place] = what;
+    const auto place = static_cast<std::uint32_t>(std::countr_zero(taken_ & ~busy(level)));
+    owed_busy_[number(level)] |= bit(place);
+    owed[index(level, place)] = what;
+    count_replies();
     return place;
   }
-  // Whose turn it is among those of a level that are owed an answer by the replies' ring.
+  Owed& owed_at(Priority level, std::uint32_t place) noexcept { return owed[index(level, place)]; }
+  void answer_left(Priority level, std::uint32_t place) noexcept {
+    owed_busy_[number(level)] &= ~bit(place);
+    if (level == Priority::normal) owed_long_ &= ~bit(place);
+    count_replies();
+  }
+  // The answer leaves among the messages, or by the replies' ring after all; of the normal level.
+  void leaves_long(std::uint32_t place, bool among_messages) noexcept {
+    owed_long_ = among_messages ? owed_long_ | bit(place) : owed_long_ & ~bit(place);
+    count_replies();
+  }
+  void forget_owed() noexcept {
+    owed_busy_ = {};
+    owed_long_ = 0;
+    count_replies();
+  }
+  // Places in use, a bit for each.
+  std::uint64_t asking(Priority level) const noexcept { return asked_busy_[number(level)]; }
+  std::uint64_t busy(Priority level) const noexcept { return owed_busy_[number(level)]; }
+  std::uint64_t busy_long() const noexcept { return owed_long_; }
+  bool owes_nothing() const noexcept { return (owed_busy_[0] | owed_busy_[1]) == 0; }
+  bool owes_urgent() const noexcept { return busy(Priority::urgent) != 0; }
+  // Answers that leave by the replies' ring: whether there are any, and of the normal level.
+  bool owes_replies() const noexcept { return owed_replies_ != 0; }
+  bool owes_normal_replies() const noexcept { return replies(Priority::normal) != 0; }
+  // Whether any leaves among the messages.
+  bool owes_long() const noexcept { return owed_long_ != 0; }
+  // Whose turn it is among those of a level that are owed an answer by the replies' ring, and whose it is
+  // next.
   std::uint32_t next_owed(Priority level) const noexcept {
-    return turn_of(owed_replies() & of(level), owed_turn[static_cast<std::size_t>(level)]);
+    return turn_of(replies(level), owed_turn_[number(level)]);
+  }
+  void turn_behind(Priority level, std::uint32_t place) noexcept {
+    owed_turn_[number(level)] = (place + 1) & ((1u << shift_) - 1);
   }
   // Whose turn it is among those that are owed a long answer.
-  std::uint32_t next_long() const noexcept { return turn_of(owed_long, long_turn); }
-  std::uint32_t owed_replies() const noexcept { return owed_busy & ~owed_long; }
+  std::uint32_t next_long() const noexcept { return turn_of(owed_long_, long_turn); }
   // The level whose answer leaves next. Urgent ones first, with the same bound as where packets leave.
   Priority level_owed() const noexcept {
-    if ((owed_replies() & of(Priority::urgent)) == 0) return Priority::normal;
+    if (replies(Priority::urgent) == 0) return Priority::normal;
     return may_go_first() ? Priority::urgent : Priority::normal;
   }
-  bool may_go_first() const noexcept {
-    return urgent_in_a_row < kUrgentInARow || (owed_replies() & of(Priority::normal)) == 0;
-  }
+  bool may_go_first() const noexcept { return urgent_in_a_row < kUrgentInARow || !owes_normal_replies(); }
   void left(Priority level) noexcept {
     urgent_in_a_row = level == Priority::urgent ? urgent_in_a_row + 1 : 0;
   }
 
-  std::uint32_t asked_busy = 0;  // a bit for each place in use
-  std::uint64_t landed = 0;      // parts of answers, so far
-  std::uint32_t owed_busy = 0;
-  std::uint32_t owed_long = 0;  // those of them whose answers leave among the messages
+  std::uint64_t landed = 0;  // parts of answers, so far
   unsigned urgent_in_a_row = 0;
-  std::array<std::uint32_t, kPriorities> owed_turn{};
   std::uint32_t long_turn = 0;
   bool messages_turn = false;  // to leave, where both messages and long answers wait for room
-  std::array<Asked, kRequestPlaces> asked;
-  std::array<Owed, kRequestPlaces> owed;
+  bool taken_untold = false;   // the other side does not know yet how many are taken
+  std::vector<Asked> asked;    // level by level, as many of each as the next power of two says
+  std::vector<Owed> owed;      // likewise
 
  private:
+  static constexpr std::size_t number(Priority level) noexcept { return static_cast<std::size_t>(level); }
+  static constexpr std::uint64_t first(std::uint32_t places) noexcept {
+    return ~std::uint64_t{0} >> (kMostOutstanding - std::min(places, kMostOutstanding));
+  }
+  // Returns the bit of a place, of any level, among those of its level.
+  std::uint64_t bit(std::uint32_t place) const noexcept {
+    return std::uint64_t{1} << (place & ((1u << shift_) - 1));
+  }
+  std::size_t index(Priority level, std::uint32_t place) const noexcept {
+    return (number(level) << shift_) + place;
+  }
+  std::uint32_t place_of(const Asked& request) const noexcept {
+    return request.id & static_cast<std::uint32_t>(asked.size() - 1);
+  }
+  std::uint64_t free_to_ask(Priority level) const noexcept { return asked_ & ~asked_busy_[number(level)]; }
+  std::uint64_t replies(Priority level) const noexcept {
+    return level == Priority::normal ? busy(level) & ~owed_long_ : busy(level);
+  }
+  void count_replies() noexcept { owed_replies_ = replies(Priority::urgent) | replies(Priority::normal); }
   // The first of them from `turn` on; there is one.
-  static std::uint32_t turn_of(std::uint32_t places, std::uint32_t turn) noexcept {
-    const std::uint32_t later = places & ~((1u << turn) - 1);
+  static std::uint32_t turn_of(std::uint64_t places, std::uint32_t turn) noexcept {
+    const std::uint64_t later = places & ~((std::uint64_t{1} << turn) - 1);
     return static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : places));
   }
+
+  std::uint32_t shift_ = 0;                              // places of a level, as a power of two
+  std::uint64_t asked_ = 0;                              // places that this side may use, a bit for each
+  std::uint64_t taken_ = 0;                              // that the other side may
+  std::array<std::uint64_t, kPriorities> asked_busy_{};  // in use, by level
+  std::array<std::uint64_t, kPriorities> owed_busy_{};
+  std::uint64_t owed_long_ = 0;     // of the normal level: those whose answers leave among the messages
+  std::uint64_t owed_replies_ = 0;  // not 0: some leave by the replies' ring
+  std::array<std::uint32_t, kPriorities> owed_turn_{};
 };
-static_assert(kRequestPlaces == 32, "a bit of a word for each; shifts stay below the word's size");
 
 }  // namespace hamlyn::internal_::interface

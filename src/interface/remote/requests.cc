@@ -48,9 +48,16 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
   Link* link = nullptr;
   const Status found = link_for(ticket, options.offset, fetch.bytes, link);
   if (found != Status::ok) return found;
+  SendCredit* fenced = nullptr;
+  if (options.fenced) {
+    if (options.answered) return Status::invalid;
+    const Status way = terminus_.find_way(ticket, fenced);
+    if (way != Status::ok) return way;
+  }
   Telling telling;
   const Status place = find_place(ticket, options, telling);
   if (place != Status::ok) return place;
+  if (fenced != nullptr && telling.credit == nullptr) telling.entry = counting_entry(fenced->opening);
   Packet packet;
   set_lead(packet, Operation::fetch, kInlineData, 0);
   set_entry(packet, telling.entry,
@@ -62,7 +69,9 @@ Status Requests::fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOpt
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
   packet.word = message_word(0, ticket.incarnation);
-  return telling.asked(link->put(packet, data, nullptr, terminus_.priority()));
+  const Status left = telling.asked(link->put(packet, data, nullptr, terminus_.priority()));
+  if (left == Status::ok && fenced != nullptr) terminus_.put_left(*link, *fenced);
+  return left;
 }
 
 // If the owner is to be told: how the packet says it, and the place that it takes.

@@ -50,7 +50,7 @@ inline void land_tight(std::byte* to, const Words& words, std::size_t length) no
 __attribute__((always_inline)) inline bool Core::serve_cached(const Link& link, const Words& words,
                                                               Words& reply) noexcept {
   const CachedRequest& same = link.cached.request;
-  if (!like(same, words) || link.remote.owed_replies() != 0 || link.replies_due) [[unlikely]]
+  if (!like(same, words) || link.remote.owes_replies() || link.replies_due) [[unlikely]]
     return false;
   std::byte* const place = same.base + words.word[kOffsetWord];
   const std::uint64_t asked = low_half(words.word[kUserWord]);

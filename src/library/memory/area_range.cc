@@ -1,5 +1,6 @@
 #include "library/memory/area_range.h"
 
+#include <link.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -31,6 +32,27 @@ const int forks_heard_of =
 
 [[noreturn]] void refuse(const char* why) {
   throw Error(ErrorCode::invalid_argument, std::string("memory that is to be mapped by others ") + why);
+}
+
+// Whether it lies in the variables of the program, or of a library that it has loaded: private pages, which
+// begin as what stands in its file.
+bool is_of_a_module(std::uintptr_t begin, std::uintptr_t end) noexcept {
+  struct Range {
+    std::uintptr_t begin, end;
+  } range{begin, end};
+  const auto look = [](dl_phdr_info* module, std::size_t, void* what) {
+    constexpr std::uintptr_t kPage = 4096;
+    const Range& wanted = *static_cast<const Range*>(what);
+    for (std::size_t i = 0; i != module->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& part = module->dlpi_phdr[i];
+      if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+      const std::uintptr_t first = module->dlpi_addr + part.p_vaddr, behind = first + part.p_memsz;
+      if ((first & ~(kPage - 1)) <= wanted.begin && wanted.end <= (behind + kPage - 1) / kPage * kPage)
+        return 1;
+    }
+    return 0;
+  };
+  return dl_iterate_phdr(look, &range) != 0;
 }
 
 }  // namespace
@@ -73,7 +95,8 @@ void check_private(std::span<const std::byte> memory) {
     if (first > next) break;
     if (std::strcmp(rights, "rw-p") != 0 && std::strcmp(rights, "rwxp") != 0)
       refuse(rights[3] == 's' ? "is shared already" : "is not readable and writable");
-    if (inode != 0) refuse("is that of a file");
+    const std::uintptr_t part_end = std::min<std::uintptr_t>(behind, end);
+    if (inode != 0 && !is_of_a_module(next, part_end)) refuse("is that of a file");
     if (std::strncmp(line + path, "[stack", 6) == 0) refuse("is the stack");
     next = behind;
   }

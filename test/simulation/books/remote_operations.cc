@@ -310,8 +310,7 @@ void RemoteOperations::check_rest() {
   }
   for (const auto& process : world_.processes()) {
     for (const auto& [peer, end] : process->links)
-      demand(end.link().remote.asked_busy == 0 && end.link().remote.owed_busy == 0,
-             "a request was left over");
+      demand(end.link().remote.asks_nothing() && end.link().remote.owes_nothing(), "a request was left over");
   }
 }
 
