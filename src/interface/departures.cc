@@ -21,22 +21,36 @@ void Departures::leave(LinkLevel& way) noexcept {
   if (way.state == LinkLevel::State::ready) {
     ready(way).remove(way);
   } else if (way.state != LinkLevel::State::idle) {
-    full_.remove(way);
-    if (way.state == LinkLevel::State::full) hold_short_ways(way, false);
+    if (way.state != LinkLevel::State::answers) full_.remove(way);
+    if (way.holds()) hold_short_ways(way, false);
   }
 }
 
 void Departures::set(LinkLevel& way, LinkLevel::State state) noexcept {
-  HAMLYN_ASSERT((state == LinkLevel::State::idle) == way.destinations.empty(),
-                "a level is idle exactly when nobody waits there");
+  HAMLYN_ASSERT(
+      (state == LinkLevel::State::idle || state == LinkLevel::State::answers) == way.destinations.empty(),
+      "messages are waited for exactly where some wait");
   leave(way);
   way.state = state;
   if (state == LinkLevel::State::ready) {
     ready(way).append(way);
   } else if (state != LinkLevel::State::idle) {
-    full_.append(way);
-    if (state == LinkLevel::State::full) hold_short_ways(way, true);
+    if (state != LinkLevel::State::answers) full_.append(way);
+    if (way.holds()) hold_short_ways(way, true);
   }
+}
+
+void Departures::hold(Link& link) noexcept {
+  LinkLevel& way = link.way(Priority::normal);
+  if (!way.holds()) set(way, way.destinations.empty() ? LinkLevel::State::answers : LinkLevel::State::full);
+  hold_short_ways(way, true);  // a longer ring, or a packet of several cells, may have let them go
+}
+
+void Departures::go_on(Link& link) noexcept {
+  LinkLevel& way = link.way(Priority::normal);
+  if (way.state != LinkLevel::State::answers) return;
+  way.direct_waits = false;
+  set(way, LinkLevel::State::idle);
 }
 
 void Departures::start(Destination& destination, LinkLevel::State state) noexcept {
@@ -45,6 +59,7 @@ void Departures::start(Destination& destination, LinkLevel::State state) noexcep
   LinkLevel& way = destination.link->way(destination.terminus->priority());
   way.destinations.append(destination);
   if (way.state == LinkLevel::State::idle) set(way, state);
+  if (way.state == LinkLevel::State::answers) set(way, LinkLevel::State::full);
 }
 
 void Departures::start_without_link(Destination& destination) noexcept {
@@ -151,6 +166,7 @@ bool Departures::serve(LinkLevel& way, std::size_t& bytes) noexcept {
   HAMLYN_ASSERT(way.state == LinkLevel::State::ready && !way.destinations.empty(),
                 "a level is served when a packet may leave");
   Destination& destination = *way.destinations.first();
+  if (way.level == Priority::normal) way.link->remote.messages_turn = false;
   std::size_t left = 0;
   const Status status = destination.terminus->depart_one(destination, left);
   bytes += way.link->by_gate ? left / kGateShare : left;

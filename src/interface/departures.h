@@ -37,9 +37,12 @@ struct LinkLevel {
   enum class State : std::uint8_t {
     idle,      // nobody waits
     ready,     // a packet may leave
-    full,      // there was no room for one
     yielding,  // a direct send wants its turn
+    full,      // there was no room for one
+    answers,   // no message waits, but there was no room for a long answer
   };
+  // Whether direct sends stand back.
+  bool holds() const noexcept { return state >= State::full; }
   Link* link = nullptr;
   Destinations destinations;  // who waits, whose turn is next first
   base::ChainLinks<LinkLevel> in_turn;
@@ -79,6 +82,11 @@ class Departures {
   bool run() noexcept;
   // Runs one link and level.
   void run(LinkLevel& way) noexcept;
+
+  // A long answer has found no room at the link: until it has left, no message and no direct send may take
+  // what becomes free. go_on: it has left, or there is none.
+  void hold(Link& link) noexcept;
+  void go_on(Link& link) noexcept;
 
  private:
   using LinkLevels = base::Chain<LinkLevel, &LinkLevel::in_turn>;

@@ -298,10 +298,11 @@ class Link {
   }
 
   LinkLevel& way(Priority level) noexcept { return ways[static_cast<std::size_t>(level)]; }
-  // Whether those who wait for room come before a direct send: it has its turn when each of them had one.
+  // Whether those who wait for room, messages or long answers, come before a direct send: it has its turn
+  // when each of them had one.
   bool others_first(Priority level) noexcept {
     LinkLevel& way = this->way(level);
-    if (way.state != LinkLevel::State::full) return false;
+    if (!way.holds()) return false;
     way.direct_waits = true;
     return true;
   }

@@ -13,7 +13,9 @@ class Remotes : public Conformance {
   static constexpr std::uint64_t kFirst =
       interface::kOutstanding * static_cast<std::uint64_t>(Priority::normal);
 
-  Remotes() { std::fill(own.bytes().begin(), own.bytes().end(), std::byte{0xEE}); }
+  explicit Remotes(std::size_t mtu = kMtu) : Conformance(mtu) {
+    std::fill(own.bytes().begin(), own.bytes().end(), std::byte{0xEE});
+  }
 
   std::uint64_t word_at(std::size_t offset, std::size_t bytes = 8) {
     std::uint64_t word = 0;

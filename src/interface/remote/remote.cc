@@ -380,14 +380,13 @@ bool Core::send_long_answers() noexcept {
 }
 
 // One answer behind the other: whoever asks for many at a time has them one by one, and asks for more
-// meanwhile. Where messages wait for room, too, these and those leave in turns. Returns how many bytes have
-// left.
+// meanwhile. Where messages wait for room, too, these and those leave in turns, and a turn lasts until
+// something has left. An answer that finds no room holds back what needs less: that would take the room from
+// it for ever. Direct sends have their turn once a part has left, until the next run. Returns how many bytes
+// have left.
 std::size_t Core::send_long(Link& link) noexcept {
   RemoteWork& work = link.remote;
-  if (link.way(Priority::normal).state != LinkLevel::State::idle &&
-      std::exchange(work.messages_turn, !work.messages_turn)) {
-    return 0;
-  }
+  if (work.messages_turn && !link.way(Priority::normal).destinations.empty()) return 0;
   std::size_t bytes = 0;
   while (work.owes_long() && bytes < kLongPerLink) {
     const std::uint32_t place = work.next_long();
@@ -399,6 +398,12 @@ std::size_t Core::send_long(Link& link) noexcept {
     bytes += (owed.sent - before) * each;
     work.long_turn = place;
     if (part == AnswerPart::last) work.answer_left(Priority::normal, place);
+  }
+  if (bytes == 0 && work.owes_long()) {
+    departures_.hold(link);
+  } else {
+    work.messages_turn = true;
+    departures_.go_on(link);
   }
   return bytes;
 }

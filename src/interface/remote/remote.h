@@ -202,7 +202,7 @@ class RemoteWork {
   std::uint64_t landed = 0;  // parts of answers, so far
   unsigned urgent_in_a_row = 0;
   std::uint32_t long_turn = 0;
-  bool messages_turn = false;  // to leave, where both messages and long answers wait for room
+  bool messages_turn = false;  // to leave, where long answers wait, too: a part of these has left
   bool taken_untold = false;   // the other side does not know yet how many are taken
   std::vector<Asked> asked;    // level by level, as many of each as the next power of two says
   std::vector<Owed> owed;      // likewise
