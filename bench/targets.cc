@@ -55,6 +55,7 @@ const std::vector<Target>& all_targets() {
       {"ofi.segment.read.40.roundtrip", at_most, 1.15, "ofi.get.16.roundtrip", {}},
       {"ofi.segment.cas.8.roundtrip", at_most, 1.15, "ofi.fetchadd.8.roundtrip", {}},
       {"ofi.segment.flush.40.roundtrip", at_most, 1.3, "ofi.segment.cas.8.roundtrip", {}},
+      {"ofi.segment.write_flushed.40.roundtrip", at_most, 1.3, "ofi.segment.cas.8.roundtrip", {}},
       {"ofi.segment.write_signal.40.oneway", at_most, 1.3, "ofi.segment.cas.8.roundtrip", {}},
       {"ofi.segment.write.16.peers.4.rate", at_least, 0.6, "ofi.segment.write.16.peers.1.rate", {}},
       {"ofi.names.import.uncached", at_most, 1, "limit.names.import.uncached", {}},

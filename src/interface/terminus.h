@@ -68,6 +68,15 @@ class Terminus {
   // Puts a signal of what `before` has put to `of`, another slot of that owner. As put.
   Status put_signal_of(const Ticket& ticket, std::span<const std::byte> value, const PutOptions& signal,
                        Terminus& before, const Ticket& of) noexcept;
+  // Puts, and asks a fence behind it, in one frame if there are frames and all of it can leave at once.
+  // `by`: the serial of the link that has taken the put, and the answer is the fence's; 0: none has, and the
+  // answer is that of put.
+  Status put_and_fence(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                       SendHandle* sent, RemoteHandle* fence, Requests::Mark& mark,
+                       std::uint64_t& by) noexcept;
+  // Asks a fence behind such a put. link_ended: its link is no more.
+  Status fence_behind(const Ticket& ticket, std::uint64_t by, Requests::Mark& mark,
+                      RemoteHandle* fence) noexcept;
   Opened opened(const Ticket& ticket) noexcept;
   // If its owner did not let this user in: it may do so now.
   void ask_again(const Ticket& ticket) noexcept;

@@ -353,9 +353,26 @@ Status Terminus::fence(const Ticket& ticket, const RemoteOptions& options, Remot
 
 Outcome Terminus::flush(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   interface::Requests::Mark mark;
-  Outcome outcome = ask(ticket, timeout, [&](RemoteHandle* handle) {
-    return terminus_->requests().fence(ticket, {}, nullptr, handle, &mark);
+  return flush_over(ticket, ask(ticket, timeout, [&](RemoteHandle* handle) {
+                      return terminus_->requests().fence(ticket, {}, nullptr, handle, &mark);
+                    }));
+}
+
+Outcome Terminus::put_flushed(const Ticket& ticket, std::span<const std::byte> data,
+                              const PutOptions& options, std::chrono::nanoseconds timeout) noexcept {
+  interface::Requests::Mark mark;
+  SendHandle sent;
+  std::uint64_t by = 0;
+  const Outcome outcome = ask(ticket, timeout, [&](RemoteHandle* handle) {
+    return by != 0 ? terminus_->fence_behind(ticket, by, mark, handle)
+                   : terminus_->put_and_fence(ticket, data, options, &sent, handle, mark, by);
   });
+  // Gives the buffer back to the caller, and cannot fail: a put has no parts in send buffer areas.
+  if (outcome.status != Status::ok && by != 0) static_cast<void>(cancel(sent));
+  return flush_over(ticket, outcome);
+}
+
+Outcome Terminus::flush_over(const Ticket& ticket, Outcome outcome) noexcept {
   if (outcome.status != Status::link_ended || outcome.why().reason != LinkReason::none) return outcome;
   // A fence that could not leave, or was under way, does not know it.
   const base::RunLockGuard guard(interface_.engine().lock());

@@ -276,6 +276,20 @@ Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
   return must_fence() ? flushed(terminus_.flush(ticket_, timeout), timeout) : flush_mapped();
 }
 
+Status Import::write_flushed(std::size_t offset, std::span<const std::byte> data,
+                             std::chrono::nanoseconds timeout, const WriteOptions& options) noexcept {
+  if (access_ == Access::read_only) return Status::refused;
+  if (writes_by_stores()) {
+    library::Patience patience(timeout);
+    if (options.notify) patience.deadline();
+    const Status status = write(offset, data, timeout, options);
+    return status == Status::ok ? flush(patience.left()) : status;
+  }
+  const PutOptions put{
+      .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
+  return flushed(terminus_.put_flushed(ticket_, data, put, timeout), timeout);
+}
+
 Status Import::begin_flush(RemoteHandle* handle) noexcept {
   if (handle == nullptr) return Status::invalid;
   *handle = {};

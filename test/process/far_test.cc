@@ -543,5 +543,30 @@ TEST_F(Far, a_flush_tells_that_a_process_answers_no_more) {
   peer.signal(SIGKILL);
 }
 
+// The data, short or long, is the caller's again when it is told.
+TEST_F(Far, a_write_that_is_flushed_tells_that_a_process_answers_no_more) {
+  for (const std::size_t bytes : {40u, 200'000u}) {
+    Actor peer([&](Line& line) {
+      Interface interface(soon(nodes->at(2)));
+      Segment segment(interface, {.bytes = 200'000});
+      if (!line.put(segment.ticket())) return 91;
+      pause();
+      return 0;
+    });
+    Interface interface(soon(nodes->at(1)));
+    const auto ticket = peer.line().take<Ticket>();
+    ASSERT_TRUE(ticket);
+    Import import(interface, *ticket);
+    std::vector<std::byte> data(bytes);
+    ASSERT_EQ(import.write_flushed(0, data, 30s), Status::ok);
+    peer.signal(SIGSTOP);
+    ASSERT_TRUE(eventually([&] { return peer.stopped(); }));
+    EXPECT_EQ(import.write_flushed(0, data, 1ms), Status::timed_out);
+    EXPECT_EQ(import.write_flushed(0, data, 30s), Status::link_ended);
+    EXPECT_EQ(import.why().reason, LinkReason::silent);
+    peer.signal(SIGKILL);
+  }
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -37,6 +37,39 @@ TEST_F(Segments, are_written_and_read_without_their_exporter) {
   });
 }
 
+TEST_F(Segments, have_what_was_written_and_flushed_in_one_call) {
+  with_each_kind([](Segment& segment, Import& import, Interface& importer) {
+    for (const std::size_t length : {0u, 1u, 40u, 48u, 49u, 4096u, 150000u}) {
+      const auto data = numbers(length, 7);
+      ASSERT_EQ(import.write_flushed(16, data, kPatience), Status::ok) << length;
+      EXPECT_TRUE(same(segment.bytes().subspan(16, length), data));
+    }
+    // All that was written before has landed, too.
+    ASSERT_EQ(import.write(70'000, numbers(40), kPatience), Status::ok);
+    ASSERT_EQ(import.write_flushed(0, numbers(8), kPatience), Status::ok);
+    EXPECT_TRUE(same(segment.bytes().subspan(70'000, 40), numbers(40)));
+    const Strides strides{.chunk = 8, .x_chunks = 4, .x_stride = 64};
+    const auto row = numbers(32, 9);
+    ASSERT_EQ(import.write_flushed(4096, row, kPatience, {.strides = &strides}), Status::ok);
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_TRUE(same(segment.bytes().subspan(4096 + i * 64, 8), std::span(row).subspan(i * 8, 8)));
+    EXPECT_FALSE(segment.poll()) << "data came with control";
+    ASSERT_EQ(import.write_flushed(8, row, kPatience, {.notify = true}), Status::ok);
+    SegmentRecord record;
+    ASSERT_EQ(segment.wait(record, kPatience), Status::ok);
+    EXPECT_EQ(record.offset, 8u);
+    EXPECT_EQ(record.length, 32u);
+
+    EXPECT_EQ(import.write_flushed(import.size() - 8, numbers(9), kPatience), Status::out_of_bounds);
+    EXPECT_EQ(import.write_flushed(8, row, kPatience, {.element = 3}), Status::invalid);
+    Import reads(importer, segment.ticket(), {.access = Access::read_only});
+    EXPECT_EQ(reads.write_flushed(0, row, kPatience), Status::refused);
+    segment.revoke();
+    EXPECT_EQ(import.write_flushed(8, numbers(40, 3), kPatience), Status::stale);
+    EXPECT_TRUE(same(segment.bytes().subspan(8, 32), row));
+  });
+}
+
 TEST_F(Segments, are_written_in_rows) {
   with_each_kind([](Segment& segment, Import& import, Interface& interface) {
     constexpr std::size_t kRow = 300;  // more than a link takes at a time
@@ -340,6 +373,10 @@ TEST_F(Segments, are_not_found_by_other_names_and_nothing_else_is_one) {
     Import longer(importer, forged);
     EXPECT_EQ(longer.write(60, numbers(8), kPatience), Status::ok);
     EXPECT_EQ(longer.flush(kPatience), Status::refused);
+    EXPECT_EQ(longer.refusal(), Refusal::out_of_bounds);
+    EXPECT_EQ(longer.write_flushed(0, numbers(8), kPatience), Status::ok);
+    EXPECT_EQ(longer.write_flushed(60, numbers(8), kPatience), Status::refused);
+    EXPECT_EQ(longer.write_flushed(60, numbers(500), kPatience), Status::refused);
     EXPECT_EQ(longer.refusal(), Refusal::out_of_bounds);
   });
 }

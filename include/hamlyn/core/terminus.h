@@ -208,6 +208,10 @@ class Terminus {
   static constexpr std::size_t kFlushes = 64;
   // `flush` of up to kFlushes, of one interface, that are asked at once.
   static void flush(std::span<Flush> flushes, std::chrono::nanoseconds timeout) noexcept;
+  // `put` and `flush` in one: what has left at once and its fence go in one frame to another host.
+  Outcome put_flushed(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
+                      std::chrono::nanoseconds timeout) noexcept;
+  Outcome flush_over(const Ticket& ticket, Outcome outcome) noexcept;
   template <class Try>
   Status when_it_can(const Ticket& ticket, internal_::library::Patience& patience,
                      internal_::library::PendingCall& call, Try attempt) noexcept;

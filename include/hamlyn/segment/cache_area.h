@@ -79,13 +79,15 @@ class CacheShape {
   }
   // Whether it is whole and that key's.
   static bool is(const Record& record, const Key& key) noexcept {
-    return record.whole() && record.value.turn != 0 && std::memcmp(&record.value.key, &key, sizeof key) == 0;
+    return record.value.turn != 0 && std::memcmp(&record.value.key, &key, sizeof key) == 0 && record.whole();
   }
   // Which record is that key's, the newest one; kWays: none is.
   static std::size_t find(const Bucket& bucket, const Key& key) noexcept {
     std::size_t out = kWays;
-    for (std::size_t way = 0; way != kWays; ++way)
-      if (is(bucket[way], key) && (out == kWays || turn_of(bucket[way]) > turn_of(bucket[out]))) out = way;
+    for (std::size_t way = 0; way != kWays; ++way) {
+      const bool newer = out == kWays || bucket[way].value.turn > bucket[out].value.turn;
+      if (newer && is(bucket[way], key)) out = way;
+    }
     return out;
   }
   // No record is being written. One that never was is none.
@@ -246,9 +248,8 @@ class FarCacheArea {
     std::uint64_t version = bucket[way].version + 1;
     if (version == 0) ++version;  // which is of one that never was written
     const auto record = Shape::Record::of(entry, version);
-    const Status status = import_.write(home + way * sizeof record, std::as_bytes(std::span(&record, 1)),
-                                        timeout, {.notify = notify});
-    return status == Status::ok ? import_.flush(timeout) : status;
+    return import_.write_flushed(home + way * sizeof record, std::as_bytes(std::span(&record, 1)), timeout,
+                                 {.notify = notify});
   }
 
   Import& import_;

@@ -258,6 +258,11 @@ class Import {
   // interface. None of them is destroyed meanwhile.
   static Status flush(std::span<Import* const> imports, std::chrono::nanoseconds timeout,
                       std::span<Status> each = {}) noexcept;
+  // Writes, and waits until it has landed with all that was written here before: `write` and `flush` in one,
+  // and to another host in one frame where it fits. Also timed_out, cancelled: it may have landed, or land
+  // later, and the buffer is free.
+  Status write_flushed(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
+                       const WriteOptions& options = {}) noexcept;
   // Change that `write_signal` makes to the word.
   using Signal = hamlyn::Signal;
   // Put with signal: `data`, and when all of it has landed, and all that was written here before, `value`

@@ -196,6 +196,30 @@ Status Terminus::put_with_signal(const Ticket& ticket, std::span<const std::byte
   return status;
 }
 
+Status Terminus::put_and_fence(const Ticket& ticket, std::span<const std::byte> data,
+                               const PutOptions& options, SendHandle* sent, RemoteHandle* fence,
+                               Requests::Mark& mark, std::uint64_t& by) noexcept {
+  by = 0;
+  const Status way = way_of(ticket);
+  if (way != Status::ok) return way;
+  Link& link = *last_of_level().link;
+  link.gather(true);
+  Status status = put(ticket, data, options, sent);
+  if (status == Status::ok || status == Status::pending) {
+    by = link.serial;
+    status = requests_.fence(ticket, {}, nullptr, fence, &mark);
+  }
+  link.gather(false);
+  return status;
+}
+
+Status Terminus::fence_behind(const Ticket& ticket, std::uint64_t by, Requests::Mark& mark,
+                              RemoteHandle* fence) noexcept {
+  const Link* const link = core_.find_link(ticket.interface);
+  if (link == nullptr || link->serial != by) return Status::link_ended;
+  return requests_.fence(ticket, {}, nullptr, fence, &mark);
+}
+
 // By last_of_level(), if `status` is ok.
 Status Terminus::left_at_once(Status status, const PutOptions& options) noexcept {
   if (status != Status::ok) return status;

@@ -55,6 +55,7 @@ void add_mapped(Collection& all) {
 
 void add_segments(Collection& all) {
   all.add(segment_flush(Place::shm));
+  all.add(segment_write_flushed(Place::shm));
   all.add(segment_signal(Place::shm));
   for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_write}) {
     all.add(segment_write(Place::shm, sharing));
@@ -149,6 +150,7 @@ void add_far(Collection& all) {
   all.add(segment_read(Place::ofi, Sharing::guarded));
   all.add(segment_swap(Place::ofi, Sharing::guarded));
   all.add(segment_flush(Place::ofi));
+  all.add(segment_write_flushed(Place::ofi));
   all.add(segment_signal(Place::ofi));
   all.add(segment_bandwidth(Place::ofi, Sharing::guarded, 4096));
   all.add(segment_read_page(Place::ofi));

@@ -208,6 +208,12 @@ void write_and_flush(Exporter& side, std::uint64_t number) {
   expect(side.other().flush(seconds{10}) == Status::ok, "a write has not landed");
 }
 
+// Writes and flushes in one call.
+void write_flushed(Exporter& side, std::uint64_t number) {
+  expect(side.other().write_flushed(0, Cell{number}.bytes(), seconds{10}) == Status::ok,
+         "a write has not landed");
+}
+
 // Data with a signal behind it, to and fro.
 struct SignalEnds {
   Exporter& side;
@@ -363,6 +369,11 @@ Meter segment_swap(Place place, Sharing sharing) {
 
 Meter segment_flush(Place place) {
   return two_sided("segment.flush.40.roundtrip", place, Sharing::guarded, timed(write_and_flush), serve);
+}
+
+Meter segment_write_flushed(Place place) {
+  return two_sided("segment.write_flushed.40.roundtrip", place, Sharing::guarded, timed(write_flushed),
+                   serve);
 }
 
 Meter segment_signal(Place place) {

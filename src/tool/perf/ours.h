@@ -86,6 +86,7 @@ Meter put_row_rate();                  // words of 8 bytes, in rows
 Meter segment_swap(Place place, Sharing sharing);
 // Written and known to have landed; written with a signal, and back.
 Meter segment_flush(Place place);
+Meter segment_write_flushed(Place place);
 Meter segment_signal(Place place);
 // Blocks written, and blocks read into a segment, eight under way; and 40 bytes to an exporter that sleeps
 // until it is told.
