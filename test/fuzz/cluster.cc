@@ -95,7 +95,7 @@ class Madness final : public ClusterEnvironment {
     ASSERT_EQ(cluster_.incarnation_of(node), incarnation);
     ++came_goal.times;
   }
-  void gone(NodeId node, const char* why) override {
+  void gone(NodeId node, const char* why, bool) override {
     ASSERT_NE(why, nullptr);
     ASSERT_EQ(there_.erase(node), 1u) << "it was not there";
   }

@@ -140,7 +140,7 @@ class Gossip {
       case 0:
         if (!others_.here) return;
         others_.here = false;
-        return world_.node.node_gone(kOther, "tired", world_.now);
+        return world_.node.node_gone(kOther, "tired", pick(2) == 0, world_.now);
       case 1:
         if (others_.here) return;
         others_.here = true;

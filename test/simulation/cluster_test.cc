@@ -92,7 +92,8 @@ class Watcher final : public node::OtherNodes {
  public:
   Watcher(ClusterWorld& world, ClusterWorld::Host& host, Watched& watched)
       : world_(world), host_(host), watched_(watched), daemon_({}, this) {
-    host.on_came = host.on_gone = [this](NodeId) { look(); };  // as ClusterPort does
+    host.on_came = [this](NodeId) { look(); };
+    host.on_gone = [this](NodeId, bool) { look(); };  // as ClusterPort does
     host.on_tick = [this] { look(); };
     node::Hello hello;
     hello.flags = node::Hello::kObserver;
@@ -101,7 +102,8 @@ class Watcher final : public node::OtherNodes {
   }
   ~Watcher() override {
     read();
-    host_.on_came = host_.on_gone = nullptr;
+    host_.on_came = nullptr;
+    host_.on_gone = nullptr;
     host_.on_tick = nullptr;
     watched_.events.lose();
     watched_.there.clear();
@@ -386,7 +388,7 @@ TEST(SimulatedCluster, OfTwoThatWereLetInWithOneIdTheYoungerStaysWhenAPartitionH
     world.run(Time{3000});
     ASSERT_EQ(older.there.size(), 2u) << seed;
     ASSERT_EQ(younger.there.size(), 2u) << seed;
-    younger.on_gone = [&](NodeId) { world.check(false, "the younger is told of an end"); };
+    younger.on_gone = [&](NodeId, bool) { world.check(false, "the younger is told of an end"); };
     apart = false;
     EXPECT_TRUE(
         world.run_until([&] { return younger.there.size() == 4 && older.there.empty(); }, Time{10000}))

@@ -36,7 +36,9 @@ struct Daemon final : node::OtherNodes {
   Daemon(ClusterWorld& all, NodeId which) : world(all), id(which), node(options(which), this) {
     auto& host = *world.hosts.at(id);
     host.on_came = [this](NodeId other) { node.node.node_came(other, world.now); };
-    host.on_gone = [this](NodeId other) { node.node.node_gone(other, "it is gone", world.now); };
+    host.on_gone = [this](NodeId other, bool silent) {
+      node.node.node_gone(other, "it is gone", silent, world.now);
+    };
     host.on_message = [this](NodeId other, std::span<const std::byte> message) {
       node.node.node_said(other, message, world.now);
     };
@@ -90,7 +92,12 @@ struct Daemon final : node::OtherNodes {
         if (reply.kind == ReplyKind::open_fabric) {
           say_address(number);
         } else if (reply.kind == ReplyKind::far_gone) {
-          world.check(process.links.erase(reply.link) == 1, "the end of a link that was not there");
+          // Nothing comes here by a link whose node is silent: it is over, too, and the process may be told
+          // twice.
+          const bool silent = reply.error == static_cast<std::uint32_t>(ErrorCode::timed_out);
+          const bool had = process.links.erase(reply.link) == 1;
+          world.check(had || silent, "the end of a link that was not there");
+          if (!had) continue;
           node.say(number, ask(RequestKind::link_ended, 0, reply.link));
         } else {
           world.check(process.asked.erase(reply.request) == 1, "an answer nobody waits for");

@@ -125,6 +125,66 @@ TEST_F(FarLink, fills_its_frames_for_one_who_lags_behind) {
   EXPECT_TRUE(until([&] { return handed_over() == kPackets; }));
 }
 
+// The one frame that tells of room has no packets, and nobody sends it again.
+TEST_F(FarLink, finds_room_soon_though_the_frame_that_tells_of_it_is_lost) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    make(seed, {}, ofi::Limits{});
+    for (int i = 0; i < 100; ++i) turn();
+    interface::Packet packet {};
+    set_lead(packet, interface::Operation::write, 0, 0);
+    std::uint64_t sent = 0;
+    const auto put = [&] {
+      const bool left = one->link->put(packet, nullptr, nullptr, Priority::normal) == Status::ok;
+      sent += left ? 1u : 0u;
+      return left;
+    };
+    // As many frames as the other side has room for; it acknowledges all, and hands over none.
+    for (int i = 0; i < 4000 && one->link->protocol().room(Lane::normal) > 1; ++i) {
+      net->pass(kTurn);
+      put();
+      one->party.core.run();
+      other->exchange.pump();
+      other->exchange.send_due(true);
+    }
+    for (int i = 0; i < 1000 && one->link->protocol().kept() != 0; ++i) {
+      net->pass(kTurn);
+      one->party.core.run();
+      other->exchange.pump();
+      other->exchange.send_due(true);
+    }
+    ASSERT_EQ(one->link->protocol().kept(), 0u);
+    net->cut(1, 0);
+    const std::uint64_t lost = net->lost;
+    for (int i = 0; i < 1000 && net->lost == lost; ++i) turn();
+    ASSERT_NE(net->lost, lost);
+    net->mend_all();
+    put();
+    const std::uint64_t before = net->now();
+    ASSERT_TRUE(until([&] { return handed_over() == sent; }));
+    EXPECT_LE(net->now() - before, ofi::Limits{}.resend + kMillisecond) << "and before any heartbeat";
+  }
+}
+
+// Whatever else is lost, too: the question for room comes again.
+TEST_F(FarLink, finds_room_over_a_wire_that_loses) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    make(seed, {.lost_one_in = 4}, ofi::Limits{});
+    interface::Packet packet {};
+    set_lead(packet, interface::Operation::write, 0, 0);
+    std::uint64_t sent = 0;
+    for (int burst = 0; burst < 20; ++burst) {
+      for (int i = 0; i < 200; ++i) {
+        sent += one->link->put(packet, nullptr, nullptr, Priority::normal) == Status::ok ? 1u : 0u;
+        if (i % 4 == 0) turn();
+      }
+      ASSERT_TRUE(until([&] { return handed_over() == sent; }));
+    }
+    EXPECT_EQ(one->link->over(), LinkProtocol::End::none);
+  }
+}
+
 // A slot that takes puts, its opening, and a terminus.
 class FarPuts : public FarLink {
  protected:
@@ -175,6 +235,36 @@ TEST_F(FarPuts, leave_with_their_signal_in_one_frame) {
   EXPECT_EQ(one->link->protocol().sent(), before + 1);
   ASSERT_TRUE(until([&] { return same(area.bytes().subspan(128, 8), bytes(signal)); }));
   EXPECT_TRUE(same(area.bytes().subspan(64, 8), bytes(word)));
+}
+
+// Puts of any length that one frame takes do; and the fence answers for them.
+TEST_F(FarPuts, leave_with_their_fence_in_one_frame) {
+  for (const std::size_t length : {8u, 48u, 49u, 2048u}) {
+    open();
+    const std::uint64_t before = one->link->protocol().sent();
+    const std::vector<std::byte> data = pattern(length, 5);
+    interface::Requests::Mark mark;
+    RemoteHandle fence;
+    SendHandle sent;
+    std::uint64_t by = 0;
+    EXPECT_EQ(terminus->put_and_fence(slot->ticket(), data, {.offset = 64}, &sent, &fence, mark, by),
+              Status::pending);
+    EXPECT_EQ(by, one->link->serial);
+    EXPECT_EQ(terminus->status(sent), Status::ok);
+    EXPECT_EQ(one->link->protocol().sent(), before + 1) << length;
+    ASSERT_TRUE(until([&] { return terminus->requests().outcome(fence).status != Status::pending; }));
+    EXPECT_EQ(terminus->requests().outcome(fence).status, Status::ok);
+    EXPECT_TRUE(same(area.bytes().subspan(64, length), data));
+    const std::uint64_t again = one->link->protocol().sent();
+    EXPECT_EQ(terminus->put_and_fence(slot->ticket(), data, {.offset = 4090}, &sent, &fence, mark, by),
+              Status::out_of_bounds);
+    EXPECT_EQ(by, 0u);
+    EXPECT_EQ(one->link->protocol().sent(), again) << "nothing of it leaves, and no fence either";
+    ASSERT_EQ(terminus->put(slot->ticket(), std::as_bytes(std::span("a byte", 1)), {.offset = 64}, nullptr),
+              Status::ok);
+    EXPECT_EQ(one->link->protocol().sent(), again + 1) << "and nothing is held back";
+    TearDown();
+  }
 }
 
 // Data that had to wait would have to outlive the call.

@@ -114,6 +114,33 @@ TEST_F(FarLink, ends_in_time_when_the_other_node_has_gone_however_much_comes) {
   EXPECT_LE(net->now() - told, limits().farewell_most + 64 * kTurn);
 }
 
+// Its daemon is silent, and it talks: the link goes on. If it is silent itself, the link is over when its
+// time is up, and no heartbeat later.
+TEST_F(FarLink, outlives_the_silence_of_a_daemon_for_as_long_as_the_process_is_heard) {
+  for (const bool quiet : {false, true}) {
+    make(3, {});
+    Area area(4096);
+    TestSlot slot(other->party, area, other->queue, {.places = 64});
+    Terminus terminus(one->party.core, 63);
+    const auto talk = [&] {
+      if (!quiet) static_cast<void>(terminus.send_fast(slot.ticket(), {}, 1, 0));
+      while (take(other->party, other->queue)) continue;
+    };
+    for (int i = 0; i < 1000; ++i) talk(), turn();
+    other->link->doubt();
+    for (const std::uint64_t end = net->now() + 3 * limits().dead; net->now() < end;) talk(), turn();
+    EXPECT_EQ(other->link->over(), LinkProtocol::End::none);
+    EXPECT_FALSE(other->link->protocol().doubted()) << "it was heard";
+    net->cut(0, 1);
+    const std::uint64_t cut = net->now();
+    for (int i = 0; i < 100; ++i) talk(), turn();  // what was under way has come
+    other->link->doubt();
+    ASSERT_TRUE(until([&] { return talk(), other->link->over() != LinkProtocol::End::none; }));
+    EXPECT_LE(net->now() - cut, limits().dead + kMillisecond);
+    EXPECT_EQ(other->link->why_over(), (WhyNoLink{LinkReason::node_missing, false}));
+  }
+}
+
 // Nobody may run this side for long: what is whole does not wait for that, what has more behind it does.
 TEST_F(FarLink, sends_a_message_of_one_packet_at_once) {
   for (const bool whole : {true, false}) {

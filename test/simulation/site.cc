@@ -58,8 +58,8 @@ void Site::begin() {
   there.on_came = [this](NodeId other) {
     have([&](node::Node& mind, node::Time now) { mind.node_came(other, now); });
   };
-  there.on_gone = [this](NodeId other) {
-    have([&](node::Node& mind, node::Time now) { mind.node_gone(other, "gone", now); });
+  there.on_gone = [this](NodeId other, bool silent) {
+    have([&](node::Node& mind, node::Time now) { mind.node_gone(other, "gone", silent, now); });
   };
   there.on_message = [this](NodeId other, std::span<const std::byte> message) {
     have([&](node::Node& mind, node::Time now) { mind.node_said(other, message, now); });

@@ -49,7 +49,8 @@ class ClusterWorld {
     std::vector<std::string> lines;
     std::uint64_t sent = 0;
     // For whoever lives on top of it.
-    std::function<void(NodeId)> on_came, on_gone;
+    std::function<void(NodeId)> on_came;
+    std::function<void(NodeId, bool silent)> on_gone;
     std::function<void()> on_tick;
     std::function<void(NodeId, std::span<const std::byte>)> on_message;
 
@@ -67,9 +68,9 @@ class ClusterWorld {
       messages[node].clear();
       if (on_came) on_came(node);
     }
-    void gone(NodeId node, const char*) override {
+    void gone(NodeId node, const char*, bool silent) override {
       world_.check(there.erase(node) == 1, "gone, and was not there");
-      if (on_gone) on_gone(node);
+      if (on_gone) on_gone(node, silent);
     }
     void message(NodeId node, std::span<const std::byte> message) override {
       world_.check(there.contains(node), "a message of a node that is not there");

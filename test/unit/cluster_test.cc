@@ -297,7 +297,7 @@ TEST(Cluster, WhoWasHeldUpHearsWhatWaitsBeforeItGivesAnybodyUp) {
   auto& held_up = world.start(2, false, {1});
   ASSERT_TRUE(world.run_until([&] { return world.whole(); }, Time{5000}));
   std::size_t ends = 0;
-  held_up.on_gone = [&](NodeId) { ++ends; };
+  held_up.on_gone = [&](NodeId, bool) { ++ends; };
   held_up.stopped = true;
   world.run(Time{1500});
   ASSERT_FALSE(held_up.waiting.empty());

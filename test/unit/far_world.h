@@ -65,17 +65,21 @@ class FarWorld {
       if (reach(from, to)) at(to).node.node_said(from, message, at(to).now);
     }
   }
-  void part(NodeId one, NodeId other) {
+  // `silent`: neither daemon hears the other, and their processes may live.
+  void part(NodeId one, NodeId other, bool silent = false) {
     apart_.insert({std::min(one, other), std::max(one, other)});
     std::erase_if(said_, [&](const Said& said) { return !reach(said.from, said.to); });
-    at(one).node.node_gone(other, "it is silent", at(one).now);
-    at(other).node.node_gone(one, "it is silent", at(other).now);
+    const char* const why = silent ? "it is silent" : "it has left";
+    at(one).node.node_gone(other, why, silent, at(one).now);
+    at(other).node.node_gone(one, why, silent, at(other).now);
   }
   void meet(NodeId one, NodeId other) {
     apart_.erase({std::min(one, other), std::max(one, other)});
     at(one).node.node_came(other, at(one).now);
     at(other).node.node_came(one, at(other).now);
   }
+  // Others know that node by another incarnation from now on. (What it knows stays.)
+  void start_again(NodeId id) { sides_.at(id)->started += 10'000; }
   void pass(Time time) {
     for (auto& [id, side] : sides_) side->world.pass(time);
     settle();
@@ -102,11 +106,11 @@ class FarWorld {
   };
   struct Side final : node::OtherNodes {
     Side(FarWorld& all, NodeId which, const node::NodeOptions& options)
-        : far(all), id(which), world(options, this) {}
+        : far(all), id(which), started(1000u + which), world(options, this) {}
     NodeId self() const override { return id; }
-    std::uint64_t incarnation() const override { return 1000u + id; }
+    std::uint64_t incarnation() const override { return started; }
     std::uint64_t incarnation_of(NodeId node) const override {
-      return far.reach(id, node) ? 1000u + node : 0;
+      return far.reach(id, node) ? far.sides_.at(node)->started : 0;
     }
     std::vector<NodeId> there() const override {
       std::vector<NodeId> out;
@@ -139,6 +143,7 @@ class FarWorld {
     }
     FarWorld& far;
     NodeId id;
+    std::uint64_t started;  // its incarnation
     std::vector<node::MemberReply> rows = many();
     NodeWorld world;
   };

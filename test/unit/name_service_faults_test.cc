@@ -155,7 +155,7 @@ TEST(NameService, ANodeThatGoesTakesItsNamesAlong) {
   EXPECT_EQ(sites.look(1, "prices", kCached).kind, ReplyKind::found);
   sites.at(1).world.say(2, ask(RequestKind::lookup, 7, "prices"));  // its answer is under way
   sites.gone.insert(2);
-  sites.at(1).world.node.node_gone(2, "it is silent", sites.at(1).world.now);
+  sites.at(1).world.node.node_gone(2, "it is silent", true, sites.at(1).world.now);
   EXPECT_EQ(error_of(sites.last(1, 2)), ErrorCode::name_unknown);
   sites.settle();
   EXPECT_EQ(error_of(sites.look(1, "prices", kCached)), ErrorCode::name_unknown);

@@ -266,6 +266,78 @@ TEST(FarNode, ADeadNodeIsToldToAllThatHaveLinksThereOnce) {
   EXPECT_NE(t.far.link(t.two).first.link, 0u) << "and they can have another";
 }
 
+// Processes may live, and talk, while a daemon is silent: they are told that, and their links stand.
+TEST(FarNode, ASilentNodeEndsNoLink) {
+  TwoDaemons t;
+  const auto link = t.far.link(t.two).first.link;
+  for (int i = 0; i < 3; ++i) {
+    t.far.part(1, 2, true);
+    for (const NodeId id : {NodeId{1}, NodeId{2}}) {
+      const Reply silent = t.far.at(id).reply(id);
+      EXPECT_EQ(silent.kind, ReplyKind::far_gone);
+      EXPECT_EQ(silent.link, link);
+      EXPECT_EQ(silent.error, static_cast<std::uint32_t>(ErrorCode::timed_out));
+      EXPECT_TRUE(t.far.at(id).quiet(id));
+    }
+    t.far.meet(1, 2);
+    t.far.settle();
+    for (const NodeId id : {NodeId{1}, NodeId{2}}) EXPECT_TRUE(t.far.at(id).quiet(id));
+    t.far.at(1).say(1, ask(RequestKind::introduce, 10, t.two));
+    t.far.settle();
+    EXPECT_EQ(t.far.at(1).reply(1).kind, ReplyKind::linked) << "there is one";
+  }
+  t.far.at(1).say(1, ask(RequestKind::link_ended, 0, link));
+  t.far.settle();
+  const Reply gone = t.far.at(2).reply(2);
+  EXPECT_EQ(gone.kind, ReplyKind::far_gone);
+  EXPECT_EQ(gone.error, static_cast<std::uint32_t>(ErrorCode::peer_died));
+}
+
+TEST(FarNode, ANewIncarnationEndsTheLinksThatHaveOutlivedTheFormerOne) {
+  TwoDaemons t;
+  const auto link = t.far.link(t.two).first.link;
+  t.far.meet(1, 2);
+  t.far.part(1, 2, true);
+  EXPECT_EQ(t.far.at(1).reply(1).error, static_cast<std::uint32_t>(ErrorCode::timed_out));
+  t.far.start_again(2);
+  t.far.meet(1, 2);
+  const Reply gone = t.far.at(1).reply(1);
+  EXPECT_EQ(gone.kind, ReplyKind::far_gone);
+  EXPECT_EQ(gone.link, link);
+  EXPECT_EQ(gone.error, static_cast<std::uint32_t>(ErrorCode::peer_died));
+  EXPECT_TRUE(t.far.at(1).quiet(1));
+  t.far.at(1).say(1, ask(RequestKind::link_ended, 0, link));
+  t.far.at(2).say(2, ask(RequestKind::link_ended, 0, link));
+  t.far.settle();
+  EXPECT_NE(t.far.link(t.two).first.link, 0u) << "and they can have another";
+}
+
+// The node is back, with another incarnation, before all were told of its silence.
+TEST(FarNode, ANewIncarnationEndsLinksThatWereNotToldOfTheSilenceYet) {
+  FarWorld far{2};
+  std::map<std::uint64_t, std::uint64_t> links;
+  constexpr std::uint64_t kMany = 40;
+  for (std::uint64_t i = 1; i <= kMany; ++i) {
+    const std::uint64_t one = far.attach(1, i), two = far.attach(2, i);
+    static_cast<void>(one);
+    far.at(1).say(i, ask(RequestKind::introduce, 9, two));
+    far.settle();
+    links[i] = far.at(1).take<FarReply>(i).link;
+  }
+  far.meet(1, 2);
+  far.part(1, 2, true);
+  far.start_again(2);
+  far.meet(1, 2);
+  while (far.at(1).node.has_more()) far.at(1).node.go_on();
+  for (const auto& [connection, link] : links) {
+    Reply last;
+    while (!far.at(1).quiet(connection)) last = far.at(1).reply(connection);
+    EXPECT_EQ(last.kind, ReplyKind::far_gone);
+    EXPECT_EQ(last.link, link);
+    EXPECT_EQ(last.error, static_cast<std::uint32_t>(ErrorCode::peer_died)) << connection;
+  }
+}
+
 TEST(FarNode, ARequestUnderWayFailsWithItsNode) {
   FarWorld far{2};
   far.attach(1, 1);

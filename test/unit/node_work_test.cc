@@ -126,7 +126,7 @@ struct Crowded : Linked {
 TEST(NodeWork, ANodeThatGoesCostsTheSameHoweverManyThatConcerns) {
   for (const std::uint64_t many : {kFew, kMany}) {
     Crowded of(many);
-    EXPECT_LE(cost_of([&] { of.here.node.node_gone(2, "it is silent", of.here.now); }), kTurn) << many;
+    EXPECT_LE(cost_of([&] { of.here.node.node_gone(2, "it has left", false, of.here.now); }), kTurn) << many;
     EXPECT_LE(finish(of.here.node), kTurn) << many;
     EXPECT_EQ(of.here.sent[1].size(), many);
     for (std::uint64_t i = 0; i < many; ++i)

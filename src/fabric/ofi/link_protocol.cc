@@ -42,6 +42,12 @@ std::uint32_t LinkProtocol::room(Lane lane) const noexcept {
   return std::min(share - standing, kMostWindow - kept());
 }
 
+void LinkProtocol::want_room(std::uint64_t now) noexcept {
+  if (room_wanted_ || !heard_) return;
+  room_wanted_ = true;
+  if (resend_at_ == kNever) resend_at_ = now + resend_after_;
+}
+
 std::uint64_t LinkProtocol::next_sequence(Lane lane) noexcept {
   ++sent_in_[index_of(lane)];
   std::uint64_t& last = last_in_[index_of(lane)];
@@ -63,7 +69,8 @@ FrameHeader LinkProtocol::stamp(Lane lane, std::uint64_t sequence, std::size_t l
   header.from = identity_.own_incarnation;
   header.to = identity_.peer_incarnation;
   header.sequence = sequence;
-  if (lane == Lane::none && heard_ && now >= late_at()) header.flags = FrameHeader::kAsk;
+  const bool asks = now >= late_at() || (asks_for_room() && resend_due(now));
+  if (lane == Lane::none && heard_ && asks) header.flags = FrameHeader::kAsk;
   if (lane != Lane::none) header.behind = behind_[sequence % kMostWindow];
   header.acknowledged = told_received_ = received_;
   header.window = static_cast<std::uint16_t>(window_);
@@ -85,7 +92,7 @@ void LinkProtocol::resent(std::uint64_t now) noexcept {
   if (!heard_) resend_after_ = std::min(2 * resend_after_, limits_.resend);
   if (heard_ && now >= progress_at_ + limits_.dead / 2)
     resend_after_ = std::min(limits_.resend, limits_.urging());
-  const bool nothing = heard_ && acknowledged_ == sent_;
+  const bool nothing = heard_ && acknowledged_ == sent_ && !room_wanted_;
   resend_at_ = nothing ? kNever : now + resend_after_;
 }
 
@@ -116,6 +123,7 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
   }
 
   heard_at_ = now;
+  doubted_ = false;
   heartbeat_ = std::min(Limits::heartbeat(limits_.dead), Limits::heartbeat(header.patience * kMillisecond));
   if (!heard_) {
     heard_ = true;
@@ -125,8 +133,9 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     // An older frame may come later, and says what is over.
     const std::uint16_t standing = distance(handed_there_[lane], sent_in_[lane]);
-    if (distance(handed_there_[lane], header.handed[lane]) <= standing)
-      handed_there_[lane] = header.handed[lane];
+    if (distance(handed_there_[lane], header.handed[lane]) > standing) continue;
+    room_wanted_ = room_wanted_ && handed_there_[lane] == header.handed[lane];
+    handed_there_[lane] = header.handed[lane];
   }
   window_there_ = std::clamp<std::uint32_t>(header.window, kFirstWindow, kMostWindow);
   if (header.acknowledged > acknowledged_) {
@@ -135,7 +144,7 @@ LinkProtocol::Verdict LinkProtocol::take(const FrameHeader& header, std::uint64_
     resend_after_ = limits_.resend;
     resend_at_ = now + resend_after_;
   }
-  if (acknowledged_ == sent_) resend_at_ = kNever;
+  if (acknowledged_ == sent_ && !room_wanted_) resend_at_ = kNever;
   if ((header.flags & FrameHeader::kEnd) != 0) {
     peer_end_ = header.sequence;
     peer_reason_ = header.reason;
@@ -190,7 +199,7 @@ std::uint64_t LinkProtocol::speak_at() const noexcept {
 }
 
 std::uint64_t LinkProtocol::silent_at() const noexcept {
-  return heard_at_ + limits_.dead + (heard_ ? Limits::heartbeat(limits_.dead) : 0);
+  return heard_at_ + limits_.dead + (heard_ && !doubted_ ? Limits::heartbeat(limits_.dead) : 0);
 }
 
 std::uint64_t LinkProtocol::farewell_at() const noexcept {

@@ -58,6 +58,9 @@ class LinkProtocol {
   std::uint32_t room(Lane lane) const noexcept;
   // Whether the other side lags behind: half of what it has room for is under way.
   bool half_full(Lane lane) const noexcept { return 2 * room(lane) <= share_of(lane, window_there_); }
+  // A frame waits for room. The frame that tells of room has no packets, so nobody sends it again if it is
+  // lost: the other side is asked by the clock by which frames are sent again.
+  void want_room(std::uint64_t now) noexcept;
   std::uint64_t next_sequence(Lane lane) noexcept;
   // The header of a frame that leaves now.
   FrameHeader stamp(Lane lane, std::uint64_t sequence, std::size_t length, std::uint64_t now) noexcept;
@@ -87,8 +90,10 @@ class LinkProtocol {
   // Something was received that the other side has not been told of long enough, or is to be told at once.
   bool owes_acknowledgement(std::uint64_t now) const noexcept;
   bool heartbeat_due(std::uint64_t now) const noexcept { return may_speak() && now >= speak_at(); }
-  // Whether unacknowledged frames are to be sent again, or the first words if nobody has answered them.
+  // Whether unacknowledged frames are to be sent again, or the first words if nobody has answered them, or
+  // the question for room.
   bool resend_due(std::uint64_t now) const noexcept { return now >= resend_at_; }
+  bool asks_for_room() const noexcept { return room_wanted_ && acknowledged_ == sent_; }
   void resent(std::uint64_t now) noexcept;
   // When one of these may next be so, or the link be over.
   std::uint64_t next_time() const noexcept;
@@ -96,6 +101,9 @@ class LinkProtocol {
   End end(std::uint64_t now) const noexcept;
   // The other side's node has gone, or has said that it leaves.
   void expect_end(std::uint64_t now) noexcept { leaving_at_ = std::min(leaving_at_, now); }
+  // The other side's node is silent. That says nothing of a process that is heard from here on.
+  void doubt() noexcept { doubted_ = true; }
+  bool doubted() const noexcept { return doubted_; }
   // Why the other side has ended the link, as it says; `ended`: it has not said, or nothing that is for it to
   // say.
   WhyNoLink last_word() const noexcept;
@@ -108,7 +116,8 @@ class LinkProtocol {
   // When the next heartbeat is due. One who is late is spoken to more often: it hears nothing, perhaps.
   std::uint64_t speak_at() const noexcept;
   std::uint64_t late_at() const noexcept { return heard_at_ + 2 * Limits::heartbeat(limits_.dead); }
-  // When the silence is too long: a heartbeat later than `dead`, which is when the first sign was due.
+  // When the silence is too long: a heartbeat later than `dead`, which is when the first sign was due; at
+  // `dead` where the node is silent, too.
   std::uint64_t silent_at() const noexcept;
   // When the link is over because of that; never if nobody has said so.
   std::uint64_t farewell_at() const noexcept;
@@ -129,6 +138,7 @@ class LinkProtocol {
   std::uint32_t window_there_;
   std::uint64_t resend_at_;
   std::uint64_t resend_after_;
+  bool room_wanted_ = false;  // and the other side has handed over nothing since
   std::uint64_t spoke_ = 0;
   std::uint64_t progress_at_;  // the other side acknowledged something, or there was nothing to acknowledge
 
@@ -144,6 +154,7 @@ class LinkProtocol {
   std::uint64_t untold_since_ = kNever;
   std::uint64_t heard_at_;
   std::uint64_t leaving_at_ = kNever;
+  bool doubted_ = false;
   std::uint64_t peer_end_ = kNever;  // the number of the last frame of a link that the other side has ended
   std::uint8_t peer_reason_ = 0;     // why it has, as it says
 };

@@ -112,7 +112,10 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data, c
     leave(lane);
   }
   if (open == nullptr) {
-    if (!may_open(lane)) return Status::queue_full;
+    if (!may_open(lane)) {
+      find_out_room(lane);
+      return Status::queue_full;
+    }
     open = exchange_.wire().take_frame();
     open->link = this;
     open->length = kFrameHeader;
@@ -132,6 +135,13 @@ Status OfiLink::put_in(Lane lane, const Packet& packet, const std::byte* data, c
   // The last of them is not known: it leaves at the next run.
   if (!exchange_.running_) surroundings_.departure_waits();
   return Status::ok;
+}
+
+// Has the other side asked for room, if that is what a packet waits for.
+void OfiLink::find_out_room(Lane lane) noexcept {
+  if (protocol_.room(lane) > 1) return;
+  protocol_.want_room(exchange_.time_);
+  exchange_.next_time_ = std::min(exchange_.next_time_, protocol_.next_time());
 }
 
 // Its frame gets its number, and nothing joins it any more.
@@ -218,6 +228,7 @@ bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {
       seal(lane);
     } else {
       waits = true;
+      find_out_room(lane);
     }
   }
   if (!send_sealed(now)) waits = true;
@@ -227,6 +238,11 @@ bool OfiLink::send_due(std::uint64_t now, bool all) noexcept {
 
 void OfiLink::expect_end() noexcept {
   protocol_.expect_end(exchange_.now());
+  exchange_.next_time_ = 0;
+}
+
+void OfiLink::doubt() noexcept {
+  protocol_.doubt();
   exchange_.next_time_ = 0;
 }
 
@@ -243,7 +259,8 @@ WhyNoLink OfiLink::why_over(WhyNoLink node) const noexcept {
                      node.reason == LinkReason::stalled;
   if (!protocol_.heard() && vague) return {LinkReason::no_connection, false};
   if (node.reason != LinkReason::none) return node;
-  return over_ == LinkProtocol::End::peer_ended ? said : WhyNoLink{LinkReason::silent, false};
+  if (over_ == LinkProtocol::End::peer_ended) return said;
+  return {protocol_.doubted() ? LinkReason::node_missing : LinkReason::silent, false};
 }
 
 void OfiLink::retire(WhyNoLink why) noexcept {
@@ -261,12 +278,16 @@ void OfiLink::say_end() noexcept {
 bool OfiLink::has_room(Priority level) noexcept {
   const std::size_t most = kPacketHeader + interface::kMetadataLimit + payload_limit(level) + 8;
   const bool room = broken || over_ != LinkProtocol::End::none || fits(lane_of(level), most);
+  if (!room) find_out_room(lane_of(level));
   if (level == Priority::normal && std::exchange(room_wanted, !room) && room) surroundings_.settled();
   return room;
 }
 
 bool OfiLink::has_reply_room() noexcept {
-  return !broken && over_ == LinkProtocol::End::none && fits(Lane::replies, kLongestReply);
+  if (broken || over_ != LinkProtocol::End::none) return false;
+  if (fits(Lane::replies, kLongestReply)) return true;
+  find_out_room(Lane::replies);
+  return false;
 }
 
 std::uint64_t OfiLink::taken_count() noexcept {
@@ -357,7 +378,7 @@ void OfiLink::look_at_clock(std::uint64_t now, std::uint64_t sure) noexcept {
       Frame& frame = *frame_of(sequence);
       if (!frame.under_way && !send_frame(frame, now)) break;
     }
-    if (!protocol_.heard()) send_empty(now);
+    if (!protocol_.heard() || protocol_.asks_for_room()) send_empty(now);
     protocol_.resent(now);
   }
   if (protocol_.heartbeat_due(now)) send_empty(now);

@@ -56,6 +56,8 @@ class OfiLink final : public interface::Link {
   bool all_arrived() const noexcept;
   // The other side's node has said that it leaves: the link is over when nothing comes any more.
   void expect_end() noexcept;
+  // The other side's node is silent: the link is over if nothing comes by it either.
+  void doubt() noexcept;
   // The interface knows it no more: what comes is let fall, what was put still leaves.
   void retire(WhyNoLink why) noexcept;
   // Says that this side has ended it, and why if that is for this side to say, behind what was put.
@@ -85,6 +87,7 @@ class OfiLink final : public interface::Link {
                      Priority level, bool more) noexcept;
   Status put_in(Lane lane, const interface::Packet& packet, const std::byte* data, const std::byte* metadata,
                 bool more) noexcept;
+  void find_out_room(Lane lane) noexcept;
   void seal(Lane lane) noexcept;
   void leave(Lane lane) noexcept;
   bool send_sealed(std::uint64_t now) noexcept;

@@ -150,6 +150,13 @@ void Control::end_far(FarKeeper& keeper, bool gone, WhyNoLink why) {
 void Control::far_leaves(const node::Event& event) {
   FarKeeper* const keeper = far_keeper_of(event.peer);
   if (keeper == nullptr || keeper->number != event.link) return;
+  if (event.error == ErrorCode::timed_out) {  // it is silent: the process there may live
+    engine_.lock_.enter_as_other();
+    keeper->link->doubt();
+    engine_.wake_everybody();
+    engine_.lock_.leave();
+    return;
+  }
   keeper->why = {event.reason, base::may_be_told(static_cast<std::uint64_t>(event.reason))};
   engine_.lock_.enter_as_other();
   keeper->link->expect_end();

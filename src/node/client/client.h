@@ -85,7 +85,7 @@ struct Event {
     open_fabric,        // links with processes of other nodes are wanted, or likely: answer with
                         // fabric_address. text: the address of this host to be reached at, or empty
     far_gone,           // peer, link, error, text: the node or process at the other end of this link between
-                        // nodes has gone, or has ended it
+                        // nodes has gone, or has ended it; error timed_out: the node's daemon is silent
     lost,  // the daemon has gone: nothing asked will be answered; attach again with standing(). Given once
   };
   Kind kind = Kind::lost;

@@ -131,7 +131,8 @@ void Cluster::take_plain(NodeId id, Other& other, const Plain& plain) {
       member.left = true;
       set(other, member);
     }
-    return end(id, other, (plain.flags & Plain::kLeaving) != 0 ? "it has left" : "it has given this node up");
+    const bool leaves = (plain.flags & Plain::kLeaving) != 0;
+    return end(id, other, leaves ? "it has left" : "it has given this node up", !leaves);
   }
   if (!pair.confirmed(plain.taken, now_)) ++counts_.malformed;
   if (!plain.messages.empty() || (plain.flags & Plain::kAnswer) != 0) pair.owes = true;
@@ -165,7 +166,7 @@ void Cluster::take_plain(NodeId id, Other& other, const Plain& plain) {
 
 void Cluster::begin(NodeId id, Other& other, const Secret& out, const Secret& in, std::uint64_t incarnation,
                     const Address& address, const std::array<std::byte, 24>& asked) {
-  end(id, other, "it has begun anew");
+  end(id, other, "it has begun anew", other.pair && other.pair->incarnation == incarnation);
   ++other.epoch;
   other.pair.emplace(out, in, incarnation, now_);
   other.pair->address = address;
@@ -180,13 +181,13 @@ void Cluster::begin(NodeId id, Other& other, const Secret& out, const Secret& in
   environment_.came(id, incarnation);
 }
 
-void Cluster::end(NodeId id, Other& other, const char* why) {
+void Cluster::end(NodeId id, Other& other, const char* why, bool silent) {
   if (!other.pair) return;
   other.pair.reset();
   other.since = now_;
   other.broken = false;
   other.trying = {{}, now_ + kFirstPause + jitter(kFirstPause), kFirstPause};
-  environment_.gone(id, why);
+  environment_.gone(id, why, silent);
 }
 
 void Cluster::end_all(const char* why) {
@@ -400,7 +401,7 @@ void Cluster::look_after(NodeId id, Other& other) {
   const bool silent = now_ - pair.heard >= options_.dead_after && std::exchange(pair.overdue, true);
   if (other.broken || silent) {
     post(id, other, {}, 0, Plain::kOver);  // it may be that it hears us
-    return end(id, other, other.broken ? "it does not take what it is sent" : "it is silent");
+    return end(id, other, other.broken ? "it does not take what it is sent" : "it is silent", true);
   }
   if (pair.unconfirmed() && now_ >= pair.resend_at()) {
     pair.again(now_);

@@ -39,7 +39,9 @@ class ClusterEnvironment {
   virtual void random(std::span<std::byte> out) = 0;
   // The pair with this node begins: messages go both ways, in order, each once, until `gone`.
   virtual void came(NodeId node, std::uint64_t incarnation) = 0;
-  virtual void gone(NodeId node, const char* why) = 0;
+  // Says how the pair has ended: `silent` if that daemon was not heard in time, or says so of this one. Then
+  // its processes may live, and talk to those of this node.
+  virtual void gone(NodeId node, const char* why, bool silent) = 0;
   virtual void message(NodeId node, std::span<const std::byte> message) = 0;
   // For people, each fact once.
   virtual void say(const std::string& line) = 0;
@@ -156,7 +158,7 @@ class Cluster {
   void keep_trying(Try& trying, NodeId to, const Address& address);
   void begin(NodeId id, Other& other, const Secret& out, const Secret& in, std::uint64_t incarnation,
              const Address& address, const std::array<std::byte, 24>& asked);
-  void end(NodeId id, Other& other, const char* why);
+  void end(NodeId id, Other& other, const char* why, bool silent = false);
   void end_all(const char* why);
   void look_after(NodeId id, Other& other);
   void flush(NodeId id, Other& other, std::uint8_t flags = 0);

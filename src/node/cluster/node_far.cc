@@ -14,6 +14,17 @@ constexpr Time kAskTime{6000};      // for the other node to answer: longer than
 constexpr std::uint64_t kOfANode =
     4;  // all users of one other node may have this part of what all may have here
 
+Reply far_gone(std::uint64_t link, std::uint64_t peer, ErrorCode error, LinkReason reason,
+               std::string_view why) {
+  Reply reply = make_reply(ReplyKind::far_gone, 0);
+  reply.error = static_cast<std::uint32_t>(error);
+  reply.initiator = static_cast<std::uint32_t>(reason);
+  reply.peer = peer;
+  reply.link = link;
+  put_text(reply.text, why);
+  return reply;
+}
+
 }  // namespace
 
 bool Node::far(std::uint64_t interface) const noexcept {
@@ -388,13 +399,14 @@ void Node::tell_gone(Connection& connection, std::uint64_t link, std::uint64_t p
   if (const auto found = connection.links.find(link); found != connection.links.end()) {
     if (std::exchange(found->second.gone, true)) return;
   }
-  Reply reply = make_reply(ReplyKind::far_gone, 0);
-  reply.error = static_cast<std::uint32_t>(ErrorCode::peer_died);
-  reply.initiator = static_cast<std::uint32_t>(reason);
-  reply.peer = peer;
-  reply.link = link;
-  put_text(reply.text, why);
-  answer(interfaces_.at(connection.interface), reply);
+  answer(interfaces_.at(connection.interface), far_gone(link, peer, ErrorCode::peer_died, reason, why));
+}
+
+// Tells a process that the daemon there is silent: the link is over if its other end is silent, too.
+void Node::tell_silent(const Connection& connection, std::uint64_t link, std::uint64_t peer,
+                       std::string_view why) {
+  answer(interfaces_.at(connection.interface),
+         far_gone(link, peer, ErrorCode::timed_out, LinkReason::node_missing, why));
 }
 
 void Node::tell_far_end(Connection& connection, std::uint64_t link, LinkReason reason) {
@@ -452,7 +464,14 @@ void Node::node_came(NodeId node, Time now) {
   const auto [found, fresh] = node_news_.try_emplace(node);
   NodeNews& news = found->second;
   news.back = true;
-  if (fresh || news.part >= NodeNews::Part::ways) {  // else whom its end concerns is told before
+  const std::uint64_t incarnation = others_->incarnation_of(node);
+  const std::uint64_t before = std::exchange(incarnations_[node], incarnation);
+  if (before != 0 && before != incarnation) {  // links that have outlived the silence of the former one
+    news.part = NodeNews::Part::links;
+    news.after = {};
+    news.silent = false;
+    news.why = "node " + std::to_string(node) + ": a newer incarnation of it has come";
+  } else if (fresh || news.part >= NodeNews::Part::ways) {  // else whom its end concerns is told before
     news.part = NodeNews::Part::ways;
     news.after = {};
   }
@@ -460,11 +479,11 @@ void Node::node_came(NodeId node, Time now) {
   go_on(kAtOnce);
 }
 
-void Node::node_gone(NodeId node, const char* why, Time now) {
+void Node::node_gone(NodeId node, const char* why, bool silent, Time now) {
   now_ = now;
   if (clerk_ != nullptr) clerk_->node_gone(node);
   ++presences_[node];
-  node_news_[node] = {.why = "node " + std::to_string(node) + ": " + why};
+  node_news_[node] = {.why = "node " + std::to_string(node) + ": " + why, .silent = silent};
   happened(kNodes | node, {.what = Due::What::node, .of = node});
   go_on(kAtOnce);
 }

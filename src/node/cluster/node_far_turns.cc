@@ -132,7 +132,10 @@ std::optional<bool> Node::tell_next_link(NodeId node, NodeNews& news) {
   const auto side = connection.links.find(link);
   if (side == connection.links.end() || side->second.gone || side->second.presence == presence_of(node))
     return false;
-  tell_gone(connection, link, side->second.peer, LinkReason::node_missing, news.why);
+  if (news.silent)
+    tell_silent(connection, link, side->second.peer, news.why);
+  else
+    tell_gone(connection, link, side->second.peer, LinkReason::node_missing, news.why);
   return true;
 }
 

@@ -134,7 +134,9 @@ class Node {
 
   // Events of other nodes. A message that is not whole is refused, and counted.
   void node_came(NodeId node, Time now);
-  void node_gone(NodeId node, const char* why, Time now);
+  // `silent`: its daemon was not heard in time, and its processes may live. Their links go on for as long as
+  // these hear each other, until that node is there with another incarnation.
+  void node_gone(NodeId node, const char* why, bool silent, Time now);
   void node_said(NodeId node, std::span<const std::byte> message, Time now);
 
   // Nobody is attached but this node's own clerk.
@@ -248,6 +250,7 @@ class Node {
     Part part = Part::links;
     std::pair<std::uint64_t, std::uint64_t> after{};  // who of this part was looked at last
     std::string why;                                  // it has gone
+    bool silent = false;                              // its processes may live
     bool back = false;
   };
   // Ends of links to other nodes of a connection that was closed; none: why is not known yet.
@@ -399,6 +402,8 @@ class Node {
                 std::uint64_t link, const std::array<std::byte, 32>& key, const FarEnd& end, bool initiator);
   void tell_gone(Connection& connection, std::uint64_t link, std::uint64_t peer, LinkReason reason,
                  std::string_view why);
+  void tell_silent(const Connection& connection, std::uint64_t link, std::uint64_t peer,
+                   std::string_view why);
   void tell_far_end(Connection& connection, std::uint64_t link, LinkReason reason);
   void tell_undecided(std::uint64_t id, LinkReason reason);
   void refuse_waiting(Waiting waiting, const Refused& refusal);
@@ -501,7 +506,8 @@ class Node {
   std::map<std::uint64_t, Connection> leaving_;  // that have gone, but for their links
   bool in_steps_ = false;                        // what happens in a step has its own later
   std::map<NodeId, NodeNews> node_news_;
-  std::map<NodeId, std::uint64_t> presences_;  // how often each node has gone
+  std::map<NodeId, std::uint64_t> presences_;     // how often each node has gone
+  std::map<NodeId, std::uint64_t> incarnations_;  // of each node when it was there last
   // Links to each other node, by interface and number.
   std::map<NodeId, std::set<std::pair<std::uint64_t, std::uint64_t>>> links_to_;
   OtherNodes* const others_;

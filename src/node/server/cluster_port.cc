@@ -227,10 +227,10 @@ void ClusterPort::came(NodeId node, std::uint64_t incarnation) {
   node_->look_at_members(now_);
 }
 
-void ClusterPort::gone(NodeId node, const char* why) {
+void ClusterPort::gone(NodeId node, const char* why, bool silent) {
   spdlog::info("node {} is gone: {}", node, why);
   changed_ = true;
-  node_->node_gone(node, why, now_);
+  node_->node_gone(node, why, silent, now_);
   node_->look_at_members(now_);  // at once: it may be back before the next turn
 }
 

@@ -33,7 +33,7 @@ class ClusterPort final : public ClusterEnvironment, public OtherNodes {
   void send(const Address& to, std::span<const std::byte> packet) override;
   void random(std::span<std::byte> out) override;
   void came(NodeId node, std::uint64_t incarnation) override;
-  void gone(NodeId node, const char* why) override;
+  void gone(NodeId node, const char* why, bool silent) override;
   void message(NodeId node, std::span<const std::byte> message) override;
   void say(const std::string& line) override;
 
