@@ -372,6 +372,13 @@ Outcome Terminus::put_flushed(const Ticket& ticket, std::span<const std::byte> d
   return flush_over(ticket, outcome);
 }
 
+bool Terminus::linked_near(const Ticket& ticket) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  const interface::Link* const link =
+      guard ? interface_.engine().core().find_link(ticket.interface) : nullptr;
+  return link != nullptr && !link->by_gate;
+}
+
 Outcome Terminus::flush_over(const Ticket& ticket, Outcome outcome) noexcept {
   if (outcome.status != Status::link_ended || outcome.why().reason != LinkReason::none) return outcome;
   // A fence that could not leave, or was under way, does not know it.

@@ -135,6 +135,7 @@ void Import::open(const Options& options) {
   const bool reads = options.access != Access::write_only, writes = options.access != Access::read_only;
   if ((reads && !opened.gets) || (writes && !opened.puts))
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
+  near_ = terminus_.linked_near(ticket_);
   const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
   if (!options.map || !here || !opened.gets) return;
   try {

@@ -11,22 +11,38 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Price {
-  std::uint64_t words[6];
-  static Price of(std::uint64_t number) {
-    Price out;
-    for (std::uint64_t i = 0; i < 6; ++i) out.words[i] = number * 1000 + i;
-    return out;
-  }
-  bool whole() const { return *this == of(words[0] / 1000); }
-  friend bool operator==(const Price&, const Price&) = default;
+// Values of so many words, and areas of them.
+template <std::size_t kWords>
+struct Areas {
+  struct Price {
+    std::uint64_t words[kWords];
+    static Price of(std::uint64_t number) {
+      Price out;
+      for (std::uint64_t i = 0; i < kWords; ++i) out.words[i] = number * 1000 + i;
+      return out;
+    }
+    bool whole() const { return *this == of(words[0] / 1000); }
+    friend bool operator==(const Price&, const Price&) = default;
+  };
+  using Shape = CacheShape<std::uint64_t, Price>;
+  using Own = OwnCacheArea<std::uint64_t, Price>;
+  using Far = FarCacheArea<std::uint64_t, Price>;
+  static constexpr std::uint64_t kKeys = 24, kLooks = 160;
+  static constexpr Shape kOwners{0, 8, 77}, kReaders{Shape::bytes(8), 1};
+  static constexpr std::size_t kDone = Shape::bytes(9), kAreas = kDone + 8;
+
+  static void are_read_and_pushed_to_while_they_change(std::uint64_t seeds);
+  static void are_read_again_while_they_change();
+  static void are_read_to_an_end_whatever_their_owner_does_to_them();
 };
-using Shape = CacheShape<std::uint64_t, Price>;
-using Own = OwnCacheArea<std::uint64_t, Price>;
-using Far = FarCacheArea<std::uint64_t, Price>;
-constexpr std::uint64_t kKeys = 24, kLooks = 160;
-constexpr Shape kOwners{0, 8, 77}, kReaders{Shape::bytes(8), 1};
-constexpr std::size_t kDone = Shape::bytes(9), kAreas = kDone + 8;
+using Short = Areas<6>;
+using Long = Areas<200>;  // whose keys are read first, within a host
+static_assert(!Short::Shape::kLong && Long::Shape::kLong);
+
+using Price = Short::Price;
+using Shape = Short::Shape;
+using Own = Short::Own;
+using Far = Short::Far;
 
 // A process that may write there can write any turn. What is put beside it, or in its place, is found all the
 // same.
@@ -58,8 +74,9 @@ TEST(CacheAreas, a_record_with_the_last_turn_hides_no_push) {
 // The owner changes prices, and takes some out; the other reads them, by hints that are good or not, and
 // pushes its own. Each finds whole records alone, of the key that it wanted, and never an older one than
 // before.
-TEST(HostedCacheAreas, are_read_and_pushed_to_while_they_change) {
-  for (std::uint64_t seed = 1; seed <= kRoughSeeds / 6 && !testing::Test::HasFailure(); ++seed) {
+template <std::size_t kWords>
+void Areas<kWords>::are_read_and_pushed_to_while_they_change(std::uint64_t seeds) {
+  for (std::uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Hosted hosted(rough_rules(seed), seed);
     hosted.add([seed](Hosted& all) {
@@ -115,8 +132,14 @@ TEST(HostedCacheAreas, are_read_and_pushed_to_while_they_change) {
   }
 }
 
+TEST(HostedCacheAreas, are_read_and_pushed_to_while_they_change) {
+  Short::are_read_and_pushed_to_while_they_change(kRoughSeeds / 6);
+  Long::are_read_and_pushed_to_while_they_change(kRoughSeeds / 6);
+}
+
 // A record that changes for less time than eight reads take.
-TEST(HostedCacheAreas, are_read_again_while_they_change) {
+template <std::size_t kWords>
+void Areas<kWords>::are_read_again_while_they_change() {
   Hosted hosted;
   hosted.add([](Hosted& all) {
     Interface interface;
@@ -146,8 +169,14 @@ TEST(HostedCacheAreas, are_read_again_while_they_change) {
   hosted.run();
 }
 
+TEST(HostedCacheAreas, are_read_again_while_they_change) {
+  Short::are_read_again_while_they_change();
+  Long::are_read_again_while_they_change();
+}
+
 // Whatever stands there: a call ends, in its time, and finds nothing that was not put there.
-TEST(HostedCacheAreas, are_read_to_an_end_whatever_their_owner_does_to_them) {
+template <std::size_t kWords>
+void Areas<kWords>::are_read_to_an_end_whatever_their_owner_does_to_them() {
   Hosted hosted;
   hosted.add([](Hosted& all) {
     Interface interface;
@@ -211,6 +240,11 @@ TEST(HostedCacheAreas, are_read_to_an_end_whatever_their_owner_does_to_them) {
     all.expect(far.push(3, price, 1s) == Status::stale, "there is somebody to push to");
   });
   hosted.run();
+}
+
+TEST(HostedCacheAreas, are_read_to_an_end_whatever_their_owner_does_to_them) {
+  Short::are_read_to_an_end_whatever_their_owner_does_to_them();
+  Long::are_read_to_an_end_whatever_their_owner_does_to_them();
 }
 
 // Of no bucket, at no word's place, or beyond the segment, if by a number that is too large to be added.

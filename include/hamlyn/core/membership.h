@@ -53,8 +53,8 @@ class Membership {
     returned,     // it is there under a newer incarnation: everything of the former one is over
     suspected,    // alive -> suspect
     cleared,      // suspect -> alive
-    died,         // links with its processes have ended
-    left,         // the same; it is not looked for any more
+    died,         // its daemon is silent: links with its processes go on while they are heard
+    left,         // links with its processes have ended; it is not looked for any more
     renewed,      // this host's own node has another incarnation: all its links with other nodes have ended
     missed,       // it is as it was, but was something else meanwhile
     daemon_gone,  // this host's daemon has ended. nodes() is empty until it is back: then all nodes come anew

@@ -212,6 +212,8 @@ class Terminus {
   Outcome put_flushed(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                       std::chrono::nanoseconds timeout) noexcept;
   Outcome flush_over(const Ticket& ticket, Outcome outcome) noexcept;
+  // Whether there is a link there, within the host.
+  bool linked_near(const Ticket& ticket) noexcept;
   template <class Try>
   Status when_it_can(const Ticket& ticket, internal_::library::Patience& patience,
                      internal_::library::PendingCall& call, Try attempt) noexcept;

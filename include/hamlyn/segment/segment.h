@@ -223,6 +223,8 @@ class Import {
   // How reads and writes are done: by loads, by stores (`writes_by_stores`), or by packets.
   bool reads_by_loads() const noexcept { return mapped_ != nullptr; }
   bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
+  // Whether the exporter was a process of this host when it was imported.
+  bool is_near() const noexcept { return near_; }
 
   // All of these return `stale` once the segment was revoked, unexported, or exported anew, and never touch a
   // successor; link_ended, from then on always, once it is known that its process has gone, of a mapped one
@@ -385,6 +387,7 @@ class Import {
   std::atomic<Refusal> refusal_{Refusal::none};
   std::atomic<std::uint32_t> why_{0};  // a reason, and kTold
   const Access access_;
+  bool near_ = false;
 };
 
 }  // namespace hamlyn
