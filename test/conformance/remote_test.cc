@@ -432,6 +432,31 @@ TEST_P(Remote, outcomes_are_kept_for_a_while) {
   EXPECT_EQ(few.fetch(slot.ticket(), {}, {}, nullptr, nullptr), Status::queue_full) << "four entries";
 }
 
+// A try that has found no room is no later operation.
+TEST_P(Remote, outcomes_are_kept_however_often_others_find_no_room) {
+  RemoteHandle handle;
+  set_word(8, 77);
+  ASSERT_EQ(asks.fetch(slot.ticket(), {.operand = 1}, {.offset = 8}, nullptr, &handle), Status::pending);
+  ASSERT_EQ(end_of(handle).value, 77u);
+  interface::Link& link = *alice.core.find_link(bob.id);
+  Ticket wrong = slot.ticket();
+  wrong.key ^= 1;
+  while (link.put(hand_made(wrong, interface::kInlineData), junk, nullptr) == Status::ok) {
+  }
+  interface::Queue* const full = alice.core.make_queue(1);
+  ASSERT_EQ(full->reserve(1), 1u);
+  for (int i = 0; i != 200; ++i) {
+    ASSERT_EQ(asks.fetch(slot.ticket(), {.operand = 1}, {.offset = 8}, nullptr, nullptr), Status::queue_full);
+    ASSERT_NE(asks.fetch(slot.ticket(), {.operand = 1}, {.offset = 8}, full, nullptr), Status::pending);
+  }
+  EXPECT_EQ(asks.outcome(handle).status, Status::ok);
+  EXPECT_EQ(asks.outcome(handle).value, 77u);
+  rest();
+  for (int i = 0; i != 200; ++i)
+    ASSERT_EQ(asks.fetch(slot.ticket(), {.operand = 1}, {.offset = 8}, full, nullptr), Status::no_place);
+  EXPECT_EQ(asks.outcome(handle).value, 77u);
+}
+
 TEST_P(Remote, they_leave_behind_earlier_messages_of_their_terminus) {
   Area large(1u << 20);
   TestSlot bulk(bob, large, queue, {.entries = 1});

@@ -190,7 +190,10 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   const std::uint32_t index = free_record();
   if (index == kNobody) return Status::queue_full;
   // Its notification has its place from now on (design, section 4).
-  if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
+  if (queue != nullptr && queue->reserve(1) == 0) {
+    next_ = index;
+    return Status::no_place;
+  }
   Asked& asked = work.next(level);
   set_slot(packet, ticket);
   packet.offset = ticket.base + options.offset;
@@ -198,6 +201,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   const Status status = link.put(packet, data, nullptr, level);
   if (status != Status::ok) {
     if (queue != nullptr) queue->release(1);
+    next_ = index;  // a try that found no room costs nobody the outcome that stands there
     return status;
   }
   HAMLYN_ASSERT(!asked.busy, "a request has a place of its own");
