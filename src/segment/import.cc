@@ -489,9 +489,10 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, RemoteHandle*
 }
 
 Status Import::cancel(RemoteHandle handle) noexcept {
-  terminus_.give_up(handle);
   const Status how = outcome(handle).status;
-  return how == Status::pending ? Status::ok : how;
+  if (how != Status::pending) return how;
+  terminus_.give_up(handle);
+  return Status::ok;
 }
 
 // --- words
