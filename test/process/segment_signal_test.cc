@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/byte_order.h"
 #include "test/process/segments.h"
 
 namespace hamlyn::test {
@@ -76,6 +77,10 @@ TEST_F(SegmentSignals, are_of_4_bytes_and_touch_no_others) {
     signal(0x5'FFFF'FFFF, Signal::add);  // the low half counts, and wraps
     EXPECT_EQ(word.load(), 6u);
     signal(0x5'0000'0002, Signal::set);
+    const auto half = [](std::uint64_t words) {
+      return static_cast<std::uint32_t>(base::kLittleEndian ? words >> 32 : words) == 2;
+    };
+    EXPECT_EQ(segment.wait_until(0, half, kPatience), Status::ok) << "of the words that it stands in";
     EXPECT_EQ(word.load(), 2u);
     EXPECT_EQ(segment.at<std::uint32_t>(0).load(), 0xFFFF'FFFFu);
     EXPECT_EQ(segment.at<std::uint32_t>(8).load(), 0xFFFF'FFFFu);

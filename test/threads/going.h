@@ -2,6 +2,7 @@
 // An object is destroyed while another thread waits on it.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 
 #include "base/pending_calls.h"
@@ -16,6 +17,7 @@ HAMLYN_REVEAL(InsideMulticast, Multicast, interface::Terminus*, terminus_);
 HAMLYN_REVEAL(InsideDatagramSender, DatagramSender, Terminus, terminus_);
 HAMLYN_REVEAL(InsideTaggedSender, TaggedSender, Terminus, terminus_);
 HAMLYN_REVEAL(InsideTaggedReceiver, TaggedReceiver, NotificationQueue, queue_);
+HAMLYN_REVEAL(InsideSlot, Slot, std::unique_ptr<base::PendingCalls>, calls_);
 
 // Nothing that is sent to `interface` is answered while this lives, and this thread does not use it.
 class Deaf {

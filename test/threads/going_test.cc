@@ -80,6 +80,19 @@ TEST_F(Going, a_queue_lets_go_all_who_receive) {
   });
 }
 
+TEST_F(Going, a_slot_lets_go_who_waits_for_bytes) {
+  with_both([](Managers& both) {
+    Interface& interface = both.receiver.interface();
+    MessageArea area(interface, 4096);
+    NotificationQueue queue(interface);
+    for (const auto timeout : {std::chrono::nanoseconds(kPatience), std::chrono::nanoseconds::max()}) {
+      auto slot = std::make_unique<Slot>(area, queue, Slot::Options{.puts = true});
+      const auto wait = [&, raw = slot.get()] { return raw->wait_landed(1, timeout); };
+      expect_let_go(wait, waits_on(interface, *(slot.get()->*reveal(InsideSlot{}))), [&] { slot.reset(); });
+    }
+  });
+}
+
 TEST_F(Going, a_terminus_lets_go_who_connects) {
   with_both([](Managers& both) {
     const There there(both);

@@ -114,6 +114,7 @@ class RemoteWork {
     asked.swap(asking);
     for (std::uint32_t i = 0; i != all; ++i) asked[i].id = i;
     shift_ = static_cast<std::uint32_t>(std::countr_zero(places));
+    last_ = all - 1;
     taken_ = first(outstanding);
     asked_ = first(kOutstanding);
   }
@@ -123,7 +124,7 @@ class RemoteWork {
   std::uint32_t taken() const noexcept { return static_cast<std::uint32_t>(std::popcount(taken_)); }
 
   // The request that may have this number.
-  Asked& named(std::uint32_t id) noexcept { return asked[id & (asked.size() - 1)]; }
+  Asked& named(std::uint32_t id) noexcept { return asked[id & last_]; }
   bool may_ask(Priority level) const noexcept { return free_to_ask(level) != 0; }
   // A free place among the requests; there is one. Its number stays until it is used.
   Asked& next(Priority level) noexcept {
@@ -137,7 +138,7 @@ class RemoteWork {
   void answered(Asked& request) noexcept {
     const std::uint32_t place = place_of(request);
     asked_busy_[place >> shift_] &= ~bit(place);
-    request.id += static_cast<std::uint32_t>(asked.size());
+    request.id += last_ + 1;
     request.busy = false;
     request.owner = nullptr;
   }
@@ -219,9 +220,7 @@ class RemoteWork {
   std::size_t index(Priority level, std::uint32_t place) const noexcept {
     return (number(level) << shift_) + place;
   }
-  std::uint32_t place_of(const Asked& request) const noexcept {
-    return request.id & static_cast<std::uint32_t>(asked.size() - 1);
-  }
+  std::uint32_t place_of(const Asked& request) const noexcept { return request.id & last_; }
   std::uint64_t free_to_ask(Priority level) const noexcept { return asked_ & ~asked_busy_[number(level)]; }
   std::uint64_t replies(Priority level) const noexcept {
     return level == Priority::normal ? busy(level) & ~owed_long_ : busy(level);
@@ -233,6 +232,7 @@ class RemoteWork {
     return static_cast<std::uint32_t>(std::countr_zero(later != 0 ? later : places));
   }
 
+  std::uint32_t last_ = 0;                               // of all places; one less than a power of two
   std::uint32_t shift_ = 0;                              // places of a level, as a power of two
   std::uint64_t asked_ = 0;                              // places that this side may use, a bit for each
   std::uint64_t taken_ = 0;                              // that the other side may
