@@ -21,6 +21,7 @@ function(hamlyn_needs target)
 endfunction()
 
 hamlyn_needs(hamlyn_c)
+hamlyn_needs(hamlyn_rpc)
 
 set(pc_libs)
 foreach(layer IN LISTS HAMLYN_LAYERS)

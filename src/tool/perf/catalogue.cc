@@ -31,6 +31,13 @@ void add_short(Collection& all) {
   all.add(get_round_trip(Place::shm));
 }
 
+void add_calls(Collection& all) {
+  all.add(rpc_null(Place::shm));
+  all.add(rpc_minus());
+  all.add(rpc_longest());
+  all.add(rpc_rate());
+}
+
 void add_messages(Collection& all) {
   for (const std::size_t bytes :
        {std::size_t{64}, std::size_t{1024}, std::size_t{4096}, std::size_t{65536}}) {
@@ -143,6 +150,7 @@ void add_wake(Collection& all) {
 void add_far(Collection& all) {
   all.add(first_latency());
   all.add(fast_latency(Place::ofi));
+  all.add(rpc_null(Place::ofi));
   all.add(wake_latency(Place::ofi));
   all.add(fetch_add_round_trip(Place::ofi));
   all.add(get_round_trip(Place::ofi));
@@ -173,6 +181,7 @@ void add_far(Collection& all) {
 std::vector<Meter> catalogue() {
   Collection all;
   add_short(all);
+  add_calls(all);
   add_messages(all);
   add_rate(all);
   add_bandwidth(all);

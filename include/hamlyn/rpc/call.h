@@ -1,0 +1,176 @@
+#pragma once
+// One call: what its handler is told of it, and how its caller learns how it ended (docs/calls.md).
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hamlyn/values/priority.h"
+#include "hamlyn/values/status.h"
+
+namespace hamlyn {
+
+namespace internal_::rpc {
+class ServerCore;
+struct Serving;
+}  // namespace internal_::rpc
+
+namespace rpc {
+
+// Whether a call was done. Each is done once or not at all.
+enum class Fate : std::uint8_t {
+  done,      // the procedure was begun, and has ended
+  not_done,  // it was not begun, and never will be
+  unknown,   // no answer has come: `settle` finds out while the server lives
+};
+
+// Why a server has not done what it was called for, or what its procedure did. Numbers are frozen: servers
+// tell them to clients.
+enum class Cause : std::uint8_t {
+  none,
+  no_procedure,     // the server has none of that number
+  bad_arguments,    // the arguments are not as the procedure takes them
+  over,             // its time was over before it was begun
+  cancelled,        // its caller has cancelled it before it was begun
+  too_deep,         // it is one of a chain of more than 15 calls, each made by the handler of the one before
+  threw,            // the procedure ended by an exception, whose words are the text. It was begun
+  result_too_long,  // the result does not fit the client's frames. It was done
+  no_memory,        // the server has none for arguments or result; done or not, as Result::fate says
+  count,            // (how many there are)
+};
+
+// The name as written above. Never null.
+const char* name(Cause cause) noexcept;
+
+// One call of one client. A value, of no use to anybody else.
+struct CallId {
+  std::uint64_t server = 0;    // its interface
+  std::uint32_t session = 0;   // one opening of the client
+  std::uint16_t stack = 0;
+  std::uint16_t sequence = 0;  // 0: of no call
+};
+
+// What a handler is told of the call that it serves, if its first parameter is a `Call&`. Threads: those
+// that the handler lets look, until it returns.
+class Call {
+ public:
+  explicit Call(const internal_::rpc::Serving& serving) noexcept : serving_(serving) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // The caller's interface, as the node attests it.
+  std::uint64_t client() const noexcept;
+  // Whether the caller has given up, or the time is over, or its link has ended. Runs the interface: for a
+  // look now and then.
+  bool cancelled() const noexcept;
+  // The time that is left; nanoseconds::max() if the call has no deadline. Calls that the handler makes have
+  // no more than that.
+  std::chrono::nanoseconds left() const noexcept;
+  Priority priority() const noexcept;
+
+ private:
+  const internal_::rpc::Serving& serving_;
+};
+
+// Thrown by Result::value. Threads: a value, as any exception. Owner: its catcher.
+class Failed : public std::runtime_error {
+ public:
+  // For Result.
+  Failed(Status status, Cause cause, Fate fate, const std::string& what)
+      : std::runtime_error(what), status_(status), cause_(cause), fate_(fate) {}
+  Status status() const noexcept { return status_; }
+  Cause cause() const noexcept { return cause_; }
+  Fate fate() const noexcept { return fate_; }
+
+ private:
+  Status status_;
+  Cause cause_;
+  Fate fate_;
+};
+
+}  // namespace rpc
+
+namespace internal_::rpc {
+
+// How a call ended.
+struct Ending {
+  Status status = Status::invalid;
+  hamlyn::rpc::Cause cause = hamlyn::rpc::Cause::none;
+  hamlyn::rpc::Fate fate = hamlyn::rpc::Fate::not_done;
+  hamlyn::rpc::CallId call;
+  std::unique_ptr<const std::string> text;  // null: none
+  std::string_view words() const noexcept { return text == nullptr ? std::string_view{} : *text; }
+};
+[[noreturn]] void throw_failed(const Ending& ending);
+
+}  // namespace internal_::rpc
+
+namespace rpc {
+
+// How a call ended, and what it returned. A value that is moved.
+template <class Returned>
+class [[nodiscard]] Result {
+ public:
+  // For clients.
+  explicit Result(internal_::rpc::Ending ending) noexcept : ending_(std::move(ending)) {}
+
+  // ok; refused: the server has not done it, or its procedure threw: `cause` says which; too_long: arguments
+  // or result fit no frame; timed_out, cancelled, link_ended: `fate` says whether it was done; queue_full: as
+  // many calls are under way as the client has stacks; broken: the server has sent what no server sends;
+  // forked.
+  Status status() const noexcept { return ending_.status; }
+  Cause cause() const noexcept { return ending_.cause; }
+  Fate fate() const noexcept { return ending_.fate; }
+  CallId call() const noexcept { return ending_.call; }
+  // What the procedure threw says, cut after 200 bytes.
+  std::string_view text() const noexcept { return ending_.words(); }
+
+  explicit operator bool() const noexcept { return ending_.status == Status::ok; }
+  // Only if it is ok.
+  Returned& operator*() noexcept { return value_; }
+  Returned* operator->() noexcept { return &value_; }
+  // Throws Failed unless it is ok.
+  Returned& value() {
+    if (!*this) internal_::rpc::throw_failed(ending_);
+    return value_;
+  }
+
+ private:
+  internal_::rpc::Ending ending_;
+  Returned value_{};
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  // As above.
+  explicit Result(internal_::rpc::Ending ending) noexcept : ending_(std::move(ending)) {}
+  Status status() const noexcept { return ending_.status; }
+  Cause cause() const noexcept { return ending_.cause; }
+  Fate fate() const noexcept { return ending_.fate; }
+  CallId call() const noexcept { return ending_.call; }
+  std::string_view text() const noexcept { return ending_.words(); }
+  explicit operator bool() const noexcept { return ending_.status == Status::ok; }
+  void value() const {
+    if (!*this) internal_::rpc::throw_failed(ending_);
+  }
+
+ private:
+  internal_::rpc::Ending ending_;
+};
+
+// How a side waits (paper 4, section 5.4).
+enum class Waits : std::uint8_t {
+  lately,  // looks as long as it has paid lately, then sleeps
+  spin,    // looks all the time: the lowest latency, and a processor of its own
+  sleep,   // sleeps at once
+};
+
+}  // namespace rpc
+
+}  // namespace hamlyn

@@ -1,0 +1,403 @@
+#pragma once
+// Calls of a service's procedures (docs/calls.md):
+//
+//   hamlyn::rpc::Client<Calculator> client{interface, "calculator"};
+//   hamlyn::rpc::Result<std::int32_t> sum = client.call<&Calculator::add>(2, 3);
+//   if (sum) use(*sum);
+//
+// Each call is done once or not at all. As many are under way as the client has stacks at the server.
+//
+// Threads: any, several at a time. Owner: who made it; its interface is there for longer, and it is there for
+// longer than its pending calls.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hamlyn/core/interface.h"
+#include "hamlyn/rpc/call.h"
+#include "hamlyn/rpc/listing.h"
+#include "hamlyn/values/begin.h"
+#include "hamlyn/values/priority.h"
+#include "hamlyn/values/status.h"
+#include "hamlyn/values/ticket.h"
+
+namespace hamlyn {
+
+namespace rpc {
+
+struct ClientOptions {
+  std::uint32_t stacks = 16;                // calls under way at most, 1 to 1024, as the server allows
+  std::size_t frame = 2048;                 // bytes of a result that comes as one packet, 128 to 8064
+  std::size_t result = 65536;               // bytes of a result at most; each stack has that room
+  std::chrono::milliseconds timeout{5000};  // to find the server and to be let in
+  std::chrono::nanoseconds time = std::chrono::nanoseconds::max();  // of each call
+  Waits waits = Waits::lately;              // for results
+};
+
+}  // namespace rpc
+
+namespace internal_::rpc {
+
+// What a caller says of its call.
+struct Terms {
+  std::chrono::nanoseconds time = std::chrono::nanoseconds::max();
+  Priority priority = Priority::normal;
+};
+
+// Memory for a result: short ones need none of their own.
+struct Landing {
+  alignas(16) std::byte here[64];
+  std::unique_ptr<std::byte[]> more;
+  std::span<std::byte> bytes;
+};
+
+struct Row;
+
+// A client of procedures by their place in its own listing.
+class ClientCore {
+ public:
+  ClientCore(Interface& interface, std::string_view name, std::vector<Procedure> procedures,
+             const hamlyn::rpc::ClientOptions& options);
+  ClientCore(Interface& interface, const Ticket& door, std::vector<Procedure> procedures,
+             const hamlyn::rpc::ClientOptions& options);
+  ~ClientCore();
+  ClientCore(const ClientCore&) = delete;
+  ClientCore& operator=(const ClientCore&) = delete;
+
+  Status opened(std::chrono::nanoseconds timeout) noexcept;
+  Status reopen(std::chrono::nanoseconds timeout) noexcept;
+  bool has(std::size_t place) const noexcept;
+  // Starts a call. `wait`: for a stack that is free, in the call's own time; `terms` has what is left of it.
+  // A long frame is copied.
+  Ending start(std::size_t place, std::span<const std::byte> frame, Terms& terms, bool wait,
+               Row* row) noexcept;
+  // Waits for its end; ok: the result has landed. timed_out: it goes on.
+  Ending finish(hamlyn::rpc::CallId call, std::chrono::nanoseconds timeout, Landing& into) noexcept;
+  // Looks once.
+  Ending look(hamlyn::rpc::CallId call, Landing& into) noexcept;
+  void cancel(hamlyn::rpc::CallId call) noexcept;
+  // Nobody wants its result.
+  void forget(hamlyn::rpc::CallId call) noexcept;
+  hamlyn::rpc::Fate settle(hamlyn::rpc::CallId call, std::chrono::nanoseconds timeout) noexcept;
+  Status leave(Row& row) noexcept;
+  void drop(Row& row) noexcept;
+  std::size_t stacks() const noexcept;
+  std::size_t longest() const noexcept;
+  Interface& interface() noexcept;
+  const hamlyn::rpc::ClientOptions& options() const noexcept;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+// Frames of a row, until they leave.
+struct Row {
+  struct Each {
+    std::vector<std::byte> frame;
+    hamlyn::rpc::CallId call;
+    std::uint64_t word = 0;
+  };
+  std::vector<Each> all;
+  std::size_t left = 0;  // of them
+};
+
+// An argument on its way to a parameter of type `To`: numbers turn into each other as in any call.
+template <class To, class From>
+decltype(auto) passed(const From& from) noexcept {
+  if constexpr (std::is_arithmetic_v<To> && std::is_arithmetic_v<From>)
+    return static_cast<To>(from);
+  else
+    return static_cast<const From&>(from);
+}
+
+template <class Arguments>
+struct Caller;
+template <class... Types>
+struct Caller<std::tuple<Types...>> {
+  using Row_ = InRow<Types...>;
+  static constexpr std::size_t kSize = sizeof...(Types) == 0 ? 0 : Row_::size();
+  static constexpr bool kFixed = sizeof...(Types) == 0 || kSize != 0;
+
+  template <class Start, class... Given>
+  static Ending with_given(const ClientCore& core, Start start, const Given&... given) {
+    return with_frame(core, start, passed<Types>(given)...);
+  }
+  // Calls start(frame) with the arguments in their layout.
+  template <class Start>
+  static Ending with_frame(const ClientCore& core, Start start, const Types&... arguments) {
+    constexpr std::size_t kHere = kFixed && kSize <= 512 ? (kSize < 8 ? 8 : kSize) : 512;
+    alignas(8) std::byte here[kHere];
+    Writer first(here);
+    Row_::put(first, arguments...);
+    if (first.fits()) return start(first.written());
+    Ending ending;
+    ending.status = Status::too_long;
+    if (first.size() > core.longest()) return ending;
+    ending.status = Status::no_buffer;
+    const std::unique_ptr<std::byte[]> more(new (std::nothrow) std::byte[first.size()]);
+    if (more == nullptr) return ending;
+    Writer again({more.get(), first.size()});
+    Row_::put(again, arguments...);
+    return start(again.written());
+  }
+};
+
+template <class Returned>
+hamlyn::rpc::Result<Returned> result_of(Ending ending, const Landing& landed) noexcept {
+  if constexpr (std::is_void_v<Returned>) {
+    if (ending.status == Status::ok && !landed.bytes.empty()) ending.status = Status::broken;
+    return hamlyn::rpc::Result<void>(std::move(ending));
+  } else {
+    const bool came = ending.status == Status::ok;
+    hamlyn::rpc::Result<Returned> out(std::move(ending));
+    if (!came) return out;
+    Reader reader(landed.bytes);
+    try {
+      Layout<Returned>::get(reader, *out);
+    } catch (const std::exception&) {  // no memory
+      reader.spoil();
+    }
+    if (reader.whole()) [[likely]]
+      return out;
+    Ending broken;
+    broken.status = Status::broken;
+    broken.fate = hamlyn::rpc::Fate::done;
+    broken.call = out.call();
+    return hamlyn::rpc::Result<Returned>(std::move(broken));
+  }
+}
+
+template <auto... kFunctions>
+std::vector<Procedure> wanted(hamlyn::rpc::Listing<kFunctions...> listing) {
+  std::vector<Procedure> out;
+  out.reserve(sizeof...(kFunctions));
+  const auto names = names_of(listing);
+  const auto add = [&](std::string signature) {
+    const std::string_view name = names[out.size()];
+    out.push_back({name, signature, hash_of(name), hash_of(signature)});
+  };
+  (add(signature_of<ShapeAt<kFunctions>>(names[out.size()])), ...);
+  return out;
+}
+
+}  // namespace internal_::rpc
+
+namespace rpc {
+
+// A call that was started. Whoever drops it wants no result; the call goes on. Threads: one at a time. Owner:
+// who started it; its client is there for longer.
+template <class Returned>
+class [[nodiscard]] Pending {
+ public:
+  // For clients.
+  Pending(internal_::rpc::ClientCore& core, internal_::rpc::Ending begun) noexcept
+      : core_(&core), begun_(std::move(begun)) {}
+  Pending(Pending&& other) noexcept
+      : core_(std::exchange(other.core_, nullptr)), begun_(std::move(other.begun_)) {}
+  Pending& operator=(Pending&& other) noexcept {
+    std::swap(core_, other.core_);
+    std::swap(begun_, other.begun_);
+    return *this;
+  }
+  ~Pending() {
+    if (core_ != nullptr && begun_.status == Status::pending) core_->forget(begun_.call);
+  }
+
+  // Waits for the result, once. timed_out: it goes on, and may be waited for again.
+  Result<Returned> wait(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept {
+    if (begun_.status != Status::pending) return Result<Returned>(over_already());
+    internal_::rpc::Landing landing;
+    return over(core_->finish(begun_.call, timeout, landing), landing);
+  }
+  // The server is asked not to begin it, or told to end it. The result says what became of it.
+  void cancel() noexcept {
+    if (begun_.status == Status::pending) core_->cancel(begun_.call);
+  }
+  // pending: it is under way; otherwise why it was not started, or how it ended.
+  Status status() const noexcept { return begun_.status; }
+  CallId call() const noexcept { return begun_.call; }
+
+ private:
+  Result<Returned> over(internal_::rpc::Ending ending, internal_::rpc::Landing& landing) noexcept {
+    if (ending.status == Status::timed_out) return Result<Returned>(std::move(ending));
+    begun_.status = ending.status == Status::ok ? Status::closed : ending.status;
+    begun_.cause = ending.cause;
+    begun_.fate = ending.fate;
+    return internal_::rpc::result_of<Returned>(std::move(ending), landing);
+  }
+
+  // Of one that did not start, or whose result was taken.
+  internal_::rpc::Ending over_already() const noexcept {
+    internal_::rpc::Ending out;
+    out.status = begun_.status;
+    out.cause = begun_.cause;
+    out.fate = begun_.fate;
+    out.call = begun_.call;
+    return out;
+  }
+
+  internal_::rpc::ClientCore* core_;
+  internal_::rpc::Ending begun_;
+};
+
+// Calls with terms of their own: `client.within(5ms).call<&Calculator::add>(2, 3)`. A value, for one
+// expression.
+template <class Type>
+class Calls {
+ public:
+  // For clients.
+  Calls(internal_::rpc::ClientCore& core, const internal_::rpc::Terms& terms) noexcept
+      : core_(core), terms_(terms) {}
+
+  template <auto kFunction>
+  using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
+
+  // Has these calls overtake others, at both sides and on the way. Up to 320 bytes of arguments and result.
+  Calls urgent() const noexcept { return Calls(core_, {terms_.time, Priority::urgent}); }
+
+  // Calls, and waits for the result. The procedure's arguments, as it takes them.
+  template <auto kFunction, class... Given>
+  Result<Returned<kFunction>> call(const Given&... arguments) const {
+    internal_::rpc::Terms terms = terms_;
+    internal_::rpc::Ending begun = begin<kFunction>(terms, true, nullptr, arguments...);
+    if (begun.status != Status::pending) [[unlikely]]
+      return Result<Returned<kFunction>>(std::move(begun));
+    internal_::rpc::Landing landing;
+    internal_::rpc::Ending ending = core_.finish(begun.call, terms.time, landing);
+    if (ending.status == Status::timed_out) {
+      core_.cancel(begun.call);
+      core_.forget(begun.call);
+    }
+    return internal_::rpc::result_of<Returned<kFunction>>(std::move(ending), landing);
+  }
+  // Starts a call, and never waits. The result's status is queue_full when all stacks are in use.
+  template <auto kFunction, class... Given>
+  Pending<Returned<kFunction>> start(const Given&... arguments) const {
+    internal_::rpc::Terms terms = terms_;
+    return Pending<Returned<kFunction>>(core_, begin<kFunction>(terms, false, nullptr, arguments...));
+  }
+  // Puts a call into a row, to leave with it.
+  template <auto kFunction, class... Given>
+  Pending<Returned<kFunction>> add(internal_::rpc::Row& row, const Given&... arguments) const {
+    internal_::rpc::Terms terms = terms_;
+    return Pending<Returned<kFunction>>(core_, begin<kFunction>(terms, false, &row, arguments...));
+  }
+
+ private:
+  template <auto kFunction, class... Given>
+  internal_::rpc::Ending begin(internal_::rpc::Terms& terms, bool wait, internal_::rpc::Row* row,
+                               const Given&... arguments) const {
+    constexpr std::size_t kPlace = internal_::rpc::place_of<Type, kFunction>();
+    using Shape = internal_::rpc::ShapeAt<kFunction>;
+    static_assert(internal_::rpc::Checked<Shape>::kGood);
+    static_assert(std::tuple_size_v<typename Shape::Arguments> == sizeof...(Given),
+                  "the procedure takes another number of arguments");
+    const auto start = [&](std::span<const std::byte> frame) {
+      return core_.start(kPlace, frame, terms, wait, row);
+    };
+    return internal_::rpc::Caller<typename Shape::Arguments>::with_given(core_, start, arguments...);
+  }
+
+  internal_::rpc::ClientCore& core_;
+  internal_::rpc::Terms terms_;
+};
+
+// A client of a service whose class is `Type`.
+template <class Type>
+class Client {
+ public:
+  using Options = ClientOptions;
+
+  // Finds the server by its name, for which it waits, and is let in. Throws Error: as Interface::lookup;
+  // seed_wrong_kind (no service is registered there); version_mismatch (a procedure of that name has another
+  // signature there: the text says both); peer_refused (as many clients as there may be); peer_died,
+  // timed_out, cancelled, forked, invalid_argument, out_of_memory.
+  Client(Interface& interface, std::string_view name, const Options& options)
+      : core_(interface, name, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options) {}
+  Client(Interface& interface, std::string_view name) : Client(interface, name, Options{}) {}
+  // Begins to open, and does not wait: `door` is what Interface::lookup says. Throws Error: seed_wrong_kind,
+  // invalid_argument, out_of_memory, forked.
+  Client(Interface& interface, const Ticket& door, const Options& options, Begin)
+      : core_(interface, door, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options) {}
+  Client(Interface& interface, const Ticket& door, Begin) : Client(interface, door, Options{}, kBegin) {}
+
+  // Whether it is open, for calls. ok; timed_out: not yet; refused (as many clients as there may be), stale
+  // (a procedure differs), link_ended, cancelled, forked.
+  Status opened(std::chrono::nanoseconds timeout) noexcept { return core_.opened(timeout); }
+  // Opens it again after its link has ended. As `opened`.
+  Status reopen(std::chrono::nanoseconds timeout) noexcept { return core_.reopen(timeout); }
+
+  // Calls with the options' time.
+  template <auto kFunction, class... Given>
+  auto call(const Given&... arguments) {
+    return plain().template call<kFunction>(arguments...);
+  }
+  template <auto kFunction, class... Given>
+  auto start(const Given&... arguments) {
+    return plain().template start<kFunction>(arguments...);
+  }
+  // Calls that have no more time than that, at both sides.
+  Calls<Type> within(std::chrono::nanoseconds time) noexcept {
+    return Calls<Type>(core_, {time, Priority::normal});
+  }
+  Calls<Type> urgent() noexcept { return plain().urgent(); }
+
+  // Whether the server has that procedure: it may be older than this program.
+  template <auto kFunction>
+  bool has() const noexcept {
+    return core_.has(internal_::rpc::place_of<Type, kFunction>());
+  }
+  // Turns `unknown` into done or not_done, while the server lives and remembers. Opens the client again if
+  // its link has ended.
+  Fate settle(const CallId& call, std::chrono::nanoseconds timeout) noexcept {
+    return core_.settle(call, timeout);
+  }
+
+  // Calls under way at most.
+  std::size_t stacks() const noexcept { return core_.stacks(); }
+  Interface& interface() noexcept { return core_.interface(); }
+  // Internal: for rows and coroutines.
+  internal_::rpc::ClientCore& core() noexcept { return core_; }
+
+ private:
+  Calls<Type> plain() noexcept { return Calls<Type>(core_, {core_.options().time, Priority::normal}); }
+
+  internal_::rpc::ClientCore core_;
+};
+
+// Calls that leave together: the server is woken once, and each costs less than by itself. Threads: one at a
+// time. Owner: who made it; its client is there for longer.
+template <class Type>
+class Row {
+ public:
+  explicit Row(Client<Type>& client) noexcept : client_(client) {}
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+  // What has not left is dropped, and its results say not_done.
+  ~Row() { client_.core().drop(row_); }
+
+  // Adds a call, which does not leave before `leave`.
+  template <auto kFunction, class... Given>
+  auto add(const Given&... arguments) {
+    return client_.within(client_.core().options().time).template add<kFunction>(row_, arguments...);
+  }
+  // Has all of them leave. ok; otherwise why the next one has not, and may be called again.
+  Status leave() noexcept { return client_.core().leave(row_); }
+
+ private:
+  Client<Type>& client_;
+  internal_::rpc::Row row_;
+};
+
+}  // namespace rpc
+
+}  // namespace hamlyn

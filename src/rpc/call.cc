@@ -1,0 +1,65 @@
+#include "hamlyn/rpc/call.h"
+
+#include "hamlyn/rpc/server.h"
+#include "rpc/inherited.h"
+
+namespace hamlyn {
+
+namespace rpc {
+
+const char* name(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::none:
+      return "none";
+    case Cause::no_procedure:
+      return "no_procedure";
+    case Cause::bad_arguments:
+      return "bad_arguments";
+    case Cause::over:
+      return "over";
+    case Cause::cancelled:
+      return "cancelled";
+    case Cause::too_deep:
+      return "too_deep";
+    case Cause::threw:
+      return "threw";
+    case Cause::result_too_long:
+      return "result_too_long";
+    case Cause::no_memory:
+      return "no_memory";
+    case Cause::count:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace rpc
+
+namespace internal_::rpc {
+
+void throw_failed(const Ending& ending) {
+  std::string what = std::string("the call has ended with ") + hamlyn::name(ending.status);
+  if (ending.cause != hamlyn::rpc::Cause::none) what += std::string(", ") + name(ending.cause);
+  if (!ending.words().empty()) what += ": " + std::string(ending.words());
+  throw hamlyn::rpc::Failed(ending.status, ending.cause, ending.fate, what);
+}
+
+Inherited& inherited() noexcept {
+  static thread_local Inherited own __attribute__((tls_model("initial-exec")));
+  return own;
+}
+
+std::span<std::byte> Reply::grow(std::size_t bytes) noexcept {
+  size_ = 0;
+  if (bytes > most_) return {};
+  more_.reset(new (std::nothrow) std::byte[bytes]);
+  no_memory_ = more_ == nullptr;
+  if (no_memory_) return {};
+  room_ = {more_.get(), bytes};
+  size_ = bytes;
+  return room_;
+}
+
+}  // namespace internal_::rpc
+
+}  // namespace hamlyn

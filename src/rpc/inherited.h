@@ -1,0 +1,18 @@
+#pragma once
+// What calls that a handler makes have from the call that it serves: its time, and how deep they are.
+#include <cstdint>
+
+#include "base/namespaces.h"
+#include "library/wait/deadline.h"
+
+namespace hamlyn::internal_::rpc {
+
+struct Inherited {
+  library::Clock::time_point deadline = library::Clock::time_point::max();
+  std::uint8_t depth = 0;  // of the calls that this thread makes
+};
+
+// Of the calling thread.
+Inherited& inherited() noexcept;
+
+}  // namespace hamlyn::internal_::rpc

@@ -1,0 +1,356 @@
+#include "hamlyn/rpc/server.h"
+
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "base/run_lock.h"
+#include "library/wait/waiting.h"
+#include "library/with_memory.h"
+#include "rpc/inherited.h"
+#include "rpc/server_machine.h"
+#include "rpc/server_port.h"
+#include "rpc/spin.h"
+
+namespace hamlyn {
+
+namespace internal_::rpc {
+
+using hamlyn::rpc::Call;
+using hamlyn::rpc::ServerOptions;
+using Machine = ServerMachine<ServerPort>;
+using library::Clock;
+
+namespace {
+
+using Guard = base::RunLockGuard;
+
+constexpr std::size_t kCopiedShort = 64;  // bytes of a frame that are copied as one cache line
+constexpr int kMostAtOnce = 64;           // notifications, before other threads have their turn
+
+const ServerOptions& checked(const ServerOptions& options) {
+  if (options.clients == 0 || options.clients > 1024 || options.of_one == 0)
+    throw Error(ErrorCode::invalid_argument, "a server has 1 to 1024 clients, and at least 1 of one interface");
+  if (options.stacks == 0 || options.stacks > kMostStacks)
+    throw Error(ErrorCode::invalid_argument, "a client has 1 to 1024 stacks");
+  if (options.frame < kLeastFrame || options.frame > kMostFrame)
+    throw Error(ErrorCode::invalid_argument, "a frame has 128 to 8064 bytes");
+  if (options.long_frame > kMostLong || options.result > kMostLong)
+    throw Error(ErrorCode::invalid_argument, "a long frame, and a result, have 1 GiB at most");
+  return options;
+}
+
+std::size_t queue_places(const ServerOptions& options) {
+  const std::size_t clients = std::size_t{options.clients} * places_for(options.stacks);
+  return std::min<std::size_t>(clients + 4096, std::size_t{1} << 20);
+}
+
+std::vector<Procedure> table_of(const std::vector<Offered>& offered) {
+  std::vector<Procedure> out;
+  for (const Offered& each : offered) out.push_back(each.procedure);
+  for (const Procedure& each : out) {
+    const auto same = [&](const Procedure& other) { return other.named == each.named; };
+    if (std::ranges::count_if(out, same) != 1)
+      throw Error(ErrorCode::invalid_argument, "two procedures have one name, " + std::string(each.name));
+  }
+  if (out.size() >= kReserved) throw Error(ErrorCode::invalid_argument, "a service has up to 65519 procedures");
+  return out;
+}
+
+}  // namespace
+
+struct Serving {
+  ServerCore::Inside& server;
+  const Machine::Taken& call;
+  Clock::time_point deadline = Clock::time_point::max();
+};
+
+struct ServerCore::Inside {
+  Inside(Interface& from, std::vector<Offered> all, void* of, const ServerOptions& asked)
+      : interface(from),
+        waiting(from.waiting()),
+        options(checked(asked)),
+        procedures(std::move(all)),
+        table(table_of(procedures)),
+        object(of),
+        queue(from, queue_places(options)),
+        port(from, queue),
+        machine(port,
+                {options.clients, options.of_one, options.stacks, options.frame, options.long_frame,
+                 options.result},
+                table),
+        spin(options.waits) {}
+
+  Status serve(std::chrono::nanoseconds timeout) noexcept;
+  Status wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept;
+  bool hear(const Notification& next, Machine::Taken& out) noexcept;
+  bool take_standing(Notification& out) noexcept;
+  void perform(const Machine::Taken& call) noexcept;
+  void administer(const Machine::Taken& call) noexcept;
+  template <std::size_t kFrame, std::size_t kReply>
+  void perform_here(const Offered& procedure, Serving& serving) noexcept;
+  void run_it(const Offered& procedure, Serving& serving, std::span<std::byte> frame, Reply& reply) noexcept;
+  void finish(const Machine::Taken& call, Cause cause, bool begun, std::span<const std::byte> data) noexcept {
+    const Guard guard(lock);
+    if (guard) machine.finish(call, cause, begun, data);
+  }
+
+  Interface& interface;
+  library::Waiting& waiting;
+  const ServerOptions options;
+  const std::vector<Offered> procedures;
+  const std::vector<Procedure> table;
+  void* const object;
+  std::string name;
+  NotificationQueue queue;
+  ServerPort port;
+  base::RunLock lock;
+  Machine machine;  // under the lock
+  Spin spin;
+  base::PendingCalls calls;
+  // Relaxed: whoever sees it late serves one call more.
+  std::atomic<bool> stopped{false};
+};
+
+// False: that is no call.
+bool ServerCore::Inside::hear(const Notification& next, Machine::Taken& out) noexcept {
+  const Guard guard(lock);
+  return guard && machine.hear(next, out) == Machine::Heard::call;
+}
+
+bool ServerCore::Inside::take_standing(Notification& out) noexcept {
+  const library::Lock locked(waiting);
+  return locked && queue.take(locked.held(), out) == Status::ok;
+}
+
+Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
+  if (stopped.load(std::memory_order_relaxed)) [[unlikely]]
+    return Status::cancelled;
+  library::Patience patience(timeout);
+  const std::uint32_t looks = timeout <= std::chrono::nanoseconds{0} ? 1 : spin.looks();
+  Machine::Taken call;
+  Notification next;
+  for (std::uint32_t looked = 0; !Spin::is_over(looked, looks);) {
+    if (queue.poll({&next, 1}) != 0) [[likely]] {
+      if (hear(next, call)) [[likely]] {
+        perform(call);
+        return Status::ok;
+      }
+      ++looked;
+      continue;
+    }
+    ++looked;
+    {
+      const Guard guard(lock);
+      if (!guard) return Status::forked;
+      machine.settle_owed();
+    }
+    if (stopped.load(std::memory_order_relaxed)) return Status::cancelled;
+    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+  }
+  const Status status = wait_for_call(patience, call);
+  if (status == Status::ok) perform(call);
+  return status;
+}
+
+Status ServerCore::Inside::wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept {
+  base::PendingCall<Guard, base::RunLock> pending(lock, calls);
+  const std::uint32_t cancels = waiting.cancels();
+  if (!pending.enter()) return Status::forked;
+  const auto look = [&] {
+    Notification next;
+    for (int left = kMostAtOnce; left != 0 && take_standing(next); --left) {
+      if (hear(next, out)) return Status::ok;
+      if (left == 1) waiting.changed();
+    }
+    const Guard guard(lock);
+    if (!guard) return Status::forked;
+    machine.settle_owed();
+    return stopped.load(std::memory_order_relaxed) || pending.closing() ? Status::cancelled : Status::pending;
+  };
+  const Clock::time_point before = Clock::now();
+  const Status status = waiting.until(look, patience.deadline(), cancels);
+  const bool soon = status == Status::ok && Clock::now() - before < std::chrono::microseconds{50};
+  soon ? spin.paid() : spin.slept();
+  return status;
+}
+
+// --- one call
+
+void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
+  const std::size_t number = call.word.procedure;
+  if (number >= procedures.size()) [[unlikely]] {
+    if (number >= kReserved)
+      administer(call);
+    else
+      finish(call, Cause::no_procedure, false, {});
+    return;
+  }
+  const Offered& procedure = procedures[number];
+  Serving serving{*this, call};
+  if (call.word.left != 0) serving.deadline = Clock::now() + time_of(call.word.left);
+  if (machine.cancelled(call)) [[unlikely]] {
+    finish(call, Cause::cancelled, false, {});
+  } else if (call.frame.size() <= kCopiedShort && procedure.short_result) [[likely]] {
+    perform_here<kCopiedShort, kShortReply>(procedure, serving);
+  } else {
+    perform_here<kMostFrame, kMostFrame>(procedure, serving);
+  }
+}
+
+// Copies the frame out whole, unless nothing can be written where it is.
+template <std::size_t kFrame, std::size_t kReply>
+__attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& procedure,
+                                                                Serving& serving) noexcept {
+  alignas(16) std::byte frame[kFrame], room[kReply];
+  const Machine::Taken& call = serving.call;
+  std::span<std::byte> copy = call.frame;
+  if (!call.longer) {
+    // The places of frames are longer, so that the copy of a fixed length stays inside.
+    if constexpr (kFrame == kCopiedShort)
+      std::memcpy(frame, call.frame.data(), kFrame);
+    else
+      std::memcpy(frame, call.frame.data(), call.frame.size());
+    copy = {frame, call.frame.size()};
+  }
+  Reply reply(room, machine.room(*call.client));
+  run_it(procedure, serving, copy, reply);
+}
+
+void ServerCore::Inside::run_it(const Offered& procedure, Serving& serving, std::span<std::byte> frame,
+                                Reply& reply) noexcept {
+  Inherited& own = inherited();
+  const Inherited before = own;
+  own = {std::min(serving.deadline, before.deadline), static_cast<std::uint8_t>(serving.call.word.depth + 1)};
+  Cause cause = Cause::threw;
+  bool begun = true;
+  std::array<char, kMostText> words;
+  std::span<const std::byte> data;
+  const auto say = [&](const char* what) {
+    const std::size_t length = strnlen(what, words.size());
+    std::memcpy(words.data(), what, length);
+    data = std::as_bytes(std::span(words).first(length));
+  };
+  try {
+    Call call(serving);
+    switch (procedure.run(object, frame, reply, call)) {
+      case Ran::done:
+        cause = Cause::none;
+        data = reply.bytes();
+        break;
+      case Ran::bad_arguments:
+        cause = Cause::bad_arguments;
+        begun = false;
+        break;
+      case Ran::no_memory:
+        cause = Cause::no_memory;
+        begun = false;
+        break;
+      case Ran::too_long:
+        cause = reply.no_memory() ? Cause::no_memory : Cause::result_too_long;
+        break;
+    }
+  } catch (const std::exception& error) {
+    say(error.what());
+  } catch (...) {
+    say("something that is no std::exception");
+  }
+  own = before;
+  finish(serving.call, cause, begun, data);
+}
+
+void ServerCore::Inside::administer(const Machine::Taken& call) noexcept {
+  alignas(16) std::byte frame[kMostFrame], room[kMostFrame];
+  std::memcpy(frame, call.frame.data(), std::min(call.frame.size(), sizeof frame));
+  const Guard guard(lock);
+  if (!guard) return;
+  Writer reply(room);
+  const std::size_t most = std::min(machine.room(*call.client), sizeof room);
+  Cause cause = call.frame.size() <= sizeof frame
+                    ? machine.administer(call, {frame, call.frame.size()}, reply)
+                    : Cause::bad_arguments;
+  if (cause == Cause::none && reply.size() > most) cause = Cause::result_too_long;
+  machine.finish(call, cause, cause == Cause::none,
+                 cause == Cause::none ? reply.written() : std::span<const std::byte>{});
+}
+
+// --- the server
+
+ServerCore::ServerCore(Interface& interface, std::string_view name, std::vector<Offered> procedures,
+                       void* object, const ServerOptions& options) try
+    : inside_(std::make_unique<Inside>(interface, std::move(procedures), object, options)) {
+  interface.publish(name, inside_->port.door_ticket(), options.rights);
+  inside_->name = name;
+} catch (const std::bad_alloc&) {
+  library::throw_no_memory("a server of calls");
+}
+
+ServerCore::~ServerCore() {
+  stop();
+  const bool own = inside_->calls.close_and_drain<Guard>(inside_->lock, [&] { inside_->waiting.changed(); });
+  if (!own) {
+    (void)inside_.release();  // all of it is the parent's
+    return;
+  }
+  try {
+    inside_->interface.withdraw(inside_->name);
+  } catch (const std::exception&) {  // the node has gone, and will not know it; or there is no memory
+  }
+}
+
+Status ServerCore::run() noexcept {
+  for (;;) {
+    const Status status = inside_->serve(std::chrono::nanoseconds::max());
+    if (status == Status::ok) [[likely]]
+      continue;
+    return status == Status::cancelled && inside_->stopped.load(std::memory_order_relaxed) ? Status::ok : status;
+  }
+}
+
+Status ServerCore::serve_one(std::chrono::nanoseconds timeout) noexcept { return inside_->serve(timeout); }
+
+void ServerCore::stop() noexcept {
+  inside_->stopped.store(true, std::memory_order_relaxed);
+  if (const Guard guard(inside_->lock); guard) inside_->waiting.changed();
+}
+
+int ServerCore::descriptor() { return inside_->queue.descriptor(); }
+
+std::size_t ServerCore::clients() const noexcept {
+  const Guard guard(inside_->lock);
+  return guard ? inside_->machine.clients() : 0;
+}
+
+std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> ServerCore::refused() const noexcept {
+  std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> out{};
+  const Guard guard(inside_->lock);
+  for (std::size_t i = 0; guard && i != out.size(); ++i) out[i] = inside_->machine.refused(static_cast<Refused>(i));
+  return out;
+}
+
+}  // namespace internal_::rpc
+
+namespace rpc {
+
+using internal_::rpc::Serving;
+
+std::uint64_t Call::client() const noexcept { return serving_.call.client->peer; }
+Priority Call::priority() const noexcept {
+  return serving_.call.word.urgent ? Priority::urgent : Priority::normal;
+}
+std::chrono::nanoseconds Call::left() const noexcept {
+  using std::chrono::nanoseconds;
+  if (serving_.deadline == library::Clock::time_point::max()) return nanoseconds::max();
+  return std::max<nanoseconds>(serving_.deadline - library::Clock::now(), nanoseconds{0});
+}
+bool Call::cancelled() const noexcept {
+  if (left() <= std::chrono::nanoseconds{0}) return true;
+  serving_.server.interface.run();
+  const base::RunLockGuard guard(serving_.server.lock);
+  return !guard || serving_.server.machine.cancelled(serving_.call);
+}
+
+}  // namespace rpc
+
+}  // namespace hamlyn

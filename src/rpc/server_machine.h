@@ -1,0 +1,542 @@
+#pragma once
+// A server's state, without waiting: notifications in, calls and replies out. `Port` is the way to the
+// interface (server_port.h); tests give another. Everything here is called under the server's lock.
+//
+// A client is admitted by a greeting at the door. It gets a place: stacks of its own, with a key of its own,
+// that are its alone to spoil. Each call names its stack by where it lands and comes in the stack's sequence.
+// Whatever does not is counted, and changes nothing.
+//
+// When a client's link ends its place goes, and a memory of how its last calls ended stays: of as many
+// clients as there may be, the last ones. A client that comes again asks there.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/namespaces.h"
+#include "hamlyn/rpc/server.h"
+#include "hamlyn/values/notification.h"
+#include "hamlyn/values/send.h"
+#include "hamlyn/values/ticket.h"
+#include "protocols/wire_order.h"
+#include "rpc/rpc_wire.h"
+
+namespace hamlyn::internal_::rpc {
+
+using hamlyn::rpc::Refused;
+
+struct ServerLimits {
+  std::uint32_t clients = 64;
+  std::uint32_t of_one = 8;
+  std::uint32_t stacks = 16;
+  std::size_t frame = 2048;
+  std::size_t long_frame = 65536;  // 0: none
+  std::size_t result = 65536;
+};
+
+// Greetings of one interface that are not whole.
+inline constexpr std::size_t kMostGreetings = 8;
+// Interfaces with such.
+inline constexpr std::size_t kMostGreeters = 1024;
+
+template <class Port>
+class ServerMachine {
+ public:
+  using Place = typename Port::Place;
+
+  // A stack of a client's. A call is under way there while it is busy.
+  struct Stack {
+    std::uint16_t last = 0;  // sequence number of the last call that was taken
+    bool busy = false;
+    Fate fate = Fate::not_done;  // of that call, once it is not busy
+    // A reply that has not left, or whose data is still read.
+    bool owed = false;
+    std::uint64_t word = 0;
+    std::vector<std::byte> data;
+    SendHandle handle;
+    bool leaving = false;  // `handle` says whether it has left
+    bool urgent = false;
+  };
+  struct Client {
+    std::uint64_t peer = 0;
+    std::uint32_t session = 0;
+    Ticket replies;  // its slot
+    ClientShape shape;
+    std::size_t long_result = 0;
+    std::uint32_t incarnation = 0;
+    std::uint32_t mark = 0;
+    std::unique_ptr<Place> place;
+    std::uint32_t shift = 0;  // log2 of the stride of frames
+    std::uint32_t busy = 0;   // stacks
+    bool gone = false;        // its link has ended, or it has left
+    bool greeted = false;     // its admission is owed
+    std::vector<Stack> stacks;
+  };
+  // A call that was taken: it is to be finished.
+  struct Taken {
+    Client* client = nullptr;
+    std::uint32_t stack = 0;
+    CallWord word;
+    std::span<std::byte> frame;  // where it stands
+    bool longer = false;         // nothing can be written there
+  };
+  enum class Heard : std::uint8_t { nothing, call };
+
+  ServerMachine(Port& port, const ServerLimits& limits, std::span<const Procedure> procedures)
+      : port_(port), limits_(limits), procedures_(procedures) {}
+
+  Heard hear(const Notification& next, Taken& out) noexcept {
+    if (next.kind == Notification::Kind::message) [[likely]] {
+      Client* const client = find(next.slot);
+      if (client != nullptr) [[likely]]
+        return begin(*client, next, out);
+      if (next.slot == port_.door()) greet(next.peer, next.word);
+    } else if (next.kind == Notification::Kind::link_ended) {
+      end(next.peer);
+    } else if (next.kind == Notification::Kind::failed) {
+      Client* const client = find(next.slot);
+      if (client != nullptr) client->place->arm_long();
+    }
+    return Heard::nothing;
+  }
+
+  // Whether its caller has cancelled it, or cannot hear of it any more.
+  bool cancelled(const Taken& call) const noexcept {
+    return call.client->gone || call.client->place->flag(call.stack) == call.word.sequence;
+  }
+
+  // The call is over; its reply leaves, now or when there is room. `data` is copied if it has to be kept.
+  void finish(const Taken& call, Cause cause, bool begun, std::span<const std::byte> data) noexcept {
+    Client& client = *call.client;
+    Stack& stack = client.stacks[call.stack];
+    HAMLYN_ASSERT(stack.busy && stack.last == call.word.sequence, "a call that was taken is finished once");
+    stack.busy = false;
+    stack.fate = begun ? Fate::done : Fate::not_done;
+    --client.busy;
+    if (call.longer && !client.gone) client.place->arm_long();
+    if (client.gone) [[unlikely]] {
+      if (client.busy == 0) retire(client);
+      return;
+    }
+    const Kind kind = cause == Cause::none ? Kind::result : Kind::failed;
+    const std::uint64_t word = word_of(ReplyWord{call.word.sequence, kind, cause, begun});
+    if (data.size() <= short_room(client)) [[likely]] {
+      const Status status =
+          port_.send_fast(client.replies, data, word, offset_of(client, call.stack), call.word.urgent);
+      if (status == Status::ok) [[likely]]
+        return;
+      if (!passes(status)) return;
+    }
+    owe(client, call.stack, word, data, call.word.urgent);
+  }
+  // Bytes of a result that this client has room for.
+  std::size_t room(const Client& client) const noexcept {
+    return std::min(limits_.result, std::max(short_room(client), client.long_result));
+  }
+
+  // Does what the library's own procedures say. `frame` is a copy.
+  Cause administer(const Taken& call, std::span<std::byte> frame, Writer& reply) noexcept {
+    switch (static_cast<Own>(call.word.procedure)) {
+      case Own::bind:
+        return bind(frame, reply);
+      case Own::tell:
+        return tell(frame, reply);
+      case Own::settle:
+        return settle(*call.client, frame, reply);
+      case Own::leave:
+        break;
+    }
+    return Cause::no_procedure;
+  }
+  // Tries again what has not left. False: there is still some.
+  bool settle_owed() noexcept {
+    if (owing_ == 0) return true;
+    for (auto& client : clients_) {
+      if (client == nullptr || client->gone) continue;
+      if (client->greeted) admit_again(*client);
+      for (std::uint32_t i = 0; i != client->stacks.size(); ++i) {
+        if (client->stacks[i].owed) pay(*client, i);
+      }
+    }
+    std::erase_if(strangers_, [&](const auto& each) {
+      return !passes(port_.send_fast(each.first, {}, each.second, 0, false)) && (--owing_, true);
+    });
+    return owing_ == 0;
+  }
+  bool owes() const noexcept { return owing_ != 0; }
+
+  std::size_t clients() const noexcept { return count_; }
+  std::uint64_t refused(Refused cause) const noexcept { return refused_[static_cast<std::size_t>(cause)]; }
+
+ private:
+  // The fates of a client's last calls, which has gone.
+  struct Memory {
+    std::uint64_t peer;
+    std::uint32_t session;
+    std::vector<Stack> stacks;
+  };
+  struct Greeter {
+    std::uint64_t peer;
+    std::vector<Greeted> greetings;
+  };
+
+  // A status after which the same may succeed later.
+  static bool passes(Status status) noexcept {
+    return status == Status::connecting || status == Status::no_place || status == Status::queue_full;
+  }
+  void refuse(Refused cause) noexcept { ++refused_[static_cast<std::size_t>(cause)]; }
+
+  // --- calls
+
+  Client* find(std::uint32_t number) const noexcept {
+    const std::uint32_t index = Port::index_of(number);
+    if (index >= by_slot_.size()) return nullptr;
+    const auto& [known, client] = by_slot_[index];
+    return known == number ? client : nullptr;
+  }
+
+  Heard begin(Client& client, const Notification& next, Taken& out) noexcept {
+    std::uint64_t word = next.word, stack = 0;
+    const bool longer = !next.fast;
+    if (longer) [[unlikely]] {
+      LongCall call;
+      if (!port_.long_call(*client.place, next, call)) {
+        refuse(Refused::kind);
+        client.place->arm_long();
+        return Heard::nothing;
+      }
+      word = call.word;
+      stack = call.stack;
+    } else {
+      stack = (next.offset - client.place->first) >> client.shift;
+    }
+    const CallWord call = call_of(word);
+    if (call.procedure == static_cast<std::uint16_t>(Own::leave)) [[unlikely]]
+      return leave(client, next, call);
+    const Refused cause = wrong(client, next, call, stack);
+    if (cause != Refused::count) [[unlikely]] {
+      refuse(cause);
+      if (longer) client.place->arm_long();
+      return Heard::nothing;
+    }
+    Stack& at = client.stacks[stack];
+    at.busy = true;
+    at.last = call.sequence;
+    ++client.busy;
+    out.client = &client;
+    out.stack = static_cast<std::uint32_t>(stack);
+    out.word = call;
+    out.longer = longer;
+    out.frame = longer ? client.place->long_bytes(next) : client.place->frame(next);
+    return Heard::call;
+  }
+  // A client that goes says so on whatever stack, and waits for no answer.
+  Heard leave(Client& client, const Notification& next, const CallWord& call) noexcept {
+    if (client.peer != next.peer || client.gone || !call.good || !next.fast) {
+      refuse(client.peer != next.peer ? Refused::key : Refused::kind);
+      if (!next.fast) client.place->arm_long();
+      return Heard::nothing;
+    }
+    client.gone = true;
+    client.session = 0;  // it asks no more
+    if (client.busy == 0) retire(client);
+    return Heard::nothing;
+  }
+  // count: nothing.
+  Refused wrong(const Client& client, const Notification& next, const CallWord& call,
+                std::uint64_t stack) const noexcept {
+    if (client.peer != next.peer || client.gone) return Refused::key;
+    if (!call.good) return Refused::kind;
+    if (stack >= client.stacks.size()) return Refused::stack;
+    if (next.fast) {
+      if (next.offset != client.place->first + (stack << client.shift)) return Refused::stack;
+      if (next.length > limits_.frame) return Refused::length;
+    }
+    const Stack& at = client.stacks[stack];
+    if (at.busy || at.owed) return Refused::busy;
+    if (!follows(call.sequence, at.last)) return Refused::sequence;
+    return Refused::count;
+  }
+
+  // --- replies
+
+  static std::size_t short_room(const Client& client) noexcept {
+    return std::min(client.shape.stride, kMostFrame);
+  }
+  std::uint64_t offset_of(const Client& client, std::uint64_t stack) const noexcept {
+    return stack * client.shape.stride;
+  }
+  void owe(Client& client, std::uint32_t number, std::uint64_t word, std::span<const std::byte> data,
+           bool urgent) noexcept {
+    Stack& stack = client.stacks[number];
+    try {
+      stack.data.assign(data.begin(), data.end());
+    } catch (const std::bad_alloc&) {
+      return;  // its caller learns by `settle` what became of it
+    }
+    stack.word = word;
+    stack.urgent = urgent;
+    stack.owed = true;
+    ++owing_;
+    pay(client, number);
+  }
+  void pay(Client& client, std::uint32_t number) noexcept {
+    Stack& stack = client.stacks[number];
+    Status status;
+    if (stack.leaving) {
+      status = port_.status(stack.handle);
+    } else if (stack.data.size() <= short_room(client)) {
+      status = port_.send_fast(client.replies, stack.data, stack.word, offset_of(client, number), stack.urgent);
+    } else {
+      Ticket ticket = client.replies;
+      ticket.entry = number;
+      ticket.incarnation = client.incarnation;
+      std::array<std::byte, sizeof(std::uint64_t)> metadata;
+      base::store_little(metadata.data(), stack.word);
+      const std::uint64_t at =
+          client.shape.stacks * client.shape.stride + std::uint64_t{number} * client.long_result;
+      status = port_.send(ticket, stack.data, {.offset = at, .metadata = metadata}, stack.handle);
+      stack.leaving = status == Status::pending;
+    }
+    if (status == Status::pending || passes(status)) return;
+    paid(stack);
+  }
+  void paid(Stack& stack) noexcept {
+    stack.owed = stack.leaving = false;
+    std::vector<std::byte>().swap(stack.data);
+    --owing_;
+  }
+
+  // --- clients that come
+
+  void greet(std::uint64_t peer, std::uint64_t word) noexcept {
+    try {
+      auto greeter = std::ranges::find(greeters_, peer, &Greeter::peer);
+      if (greeter == greeters_.end()) {
+        if (greeters_.size() == kMostGreeters) greeters_.erase(greeters_.begin());
+        greeter = greeters_.insert(greeters_.end(), {peer, {}});
+      }
+      const auto mark = static_cast<std::uint32_t>(word >> 40);
+      auto& all = greeter->greetings;
+      auto one = std::ranges::find(all, mark, &Greeted::mark);
+      if (one == all.end()) {
+        if (all.size() == kMostGreetings) all.erase(all.begin());
+        one = all.insert(all.end(), Greeted(mark));
+      }
+      one->take(word);
+      if (!one->whole()) return;
+      const Greeting greeting = one->greeting();
+      all.erase(one);
+      if (all.empty()) greeters_.erase(greeter);
+      admit(peer, mark, greeting);
+    } catch (const std::exception&) {  // no memory: the client hears nothing, and its time passes
+      refuse(Refused::greeting);
+    }
+  }
+
+  void admit(std::uint64_t peer, std::uint32_t mark, const Greeting& greeting) {
+    const std::optional<ClientShape> shape = client_shape(greeting.shape);
+    Ticket ticket;
+    ticket.interface = peer;
+    ticket.slot = greeting.slot;
+    ticket.generation = greeting.generation;
+    ticket.key = greeting.key_low | std::uint64_t{greeting.key_high} << 32;
+    if (shape)
+      ticket.bound = shape->stacks * (std::uint64_t{shape->stride} + greeting.length);
+    if (!shape || greeting.length > kMostLong || invalid(ticket) != nullptr) {
+      refuse(Refused::greeting);
+      return;
+    }
+    const auto same = [&](const auto& each) { return each != nullptr && !each->gone && each->peer == peer; };
+    const bool full = count_ == limits_.clients ||
+                      static_cast<std::uint32_t>(std::ranges::count_if(clients_, same)) >= limits_.of_one;
+    if (full) {
+      turn_away(ticket, mark);
+      return;
+    }
+    auto client = std::make_unique<Client>();
+    client->peer = peer;
+    client->session = next_session_;
+    client->replies = ticket;
+    client->shape = *shape;
+    client->long_result = greeting.length;
+    client->incarnation = greeting.incarnation;
+    client->mark = mark;
+    client->stacks.resize(std::min(shape->stacks, limits_.stacks));
+    client->shift = static_cast<std::uint32_t>(std::countr_zero(stride_of(limits_.frame)));
+    client->place = port_.make_place(client->stacks.size(), limits_.frame, limits_.long_frame);
+    client->greeted = true;
+    keep(std::move(client));
+  }
+  void keep(std::unique_ptr<Client> client) {
+    const std::uint32_t numbers[] = {client->place->number(), client->place->long_number()};
+    for (const std::uint32_t number : numbers) {
+      const std::size_t index = Port::index_of(number);
+      if (index >= by_slot_.size()) by_slot_.resize(index + 1);
+    }
+    auto place = std::ranges::find_if(clients_, [](const auto& each) { return each == nullptr; });
+    if (place == clients_.end()) place = clients_.emplace(place);
+    for (const std::uint32_t number : numbers) by_slot_[Port::index_of(number)] = {number, client.get()};
+    if (++next_session_ == 0) next_session_ = 1;
+    ++count_;
+    ++owing_;
+    *place = std::move(client);
+    admit_again(**place);
+  }
+  void turn_away(const Ticket& ticket, std::uint32_t mark) {
+    refuse(Refused::greeting);
+    ReplyWord said;
+    said.kind = Kind::full;
+    const std::uint64_t word = word_of(said) | std::uint64_t{mark} << 40;
+    if (!passes(port_.send_fast(ticket, {}, word, 0, false))) return;
+    if (strangers_.size() == kMostGreeters) {
+      strangers_.erase(strangers_.begin());
+      --owing_;
+    }
+    strangers_.emplace_back(ticket, word);
+    ++owing_;
+  }
+  void admit_again(Client& client) noexcept {
+    const Ticket ticket = client.place->ticket(), longer = client.place->long_ticket();
+    Admission one;
+    one.session = client.session;
+    one.stacks = static_cast<std::uint32_t>(client.stacks.size());
+    one.stride = std::uint32_t{1} << client.shift;
+    one.frame = static_cast<std::uint32_t>(limits_.frame);
+    one.slot = ticket.slot;
+    one.generation = ticket.generation;
+    one.key = ticket.key;
+    if (limits_.long_frame != 0) {
+      one.long_slot = longer.slot;
+      one.long_generation = longer.generation;
+      one.long_key = longer.key;
+      one.long_bound = limits_.long_frame;
+      one.long_incarnation = longer.incarnation;
+    }
+    one.mark = client.mark;
+    one = protocols::in_wire_order(one);
+    ReplyWord said;
+    said.kind = Kind::admitted;
+    const Status status =
+        port_.send_fast(client.replies, std::as_bytes(std::span{&one, 1}), word_of(said), 0, false);
+    if (passes(status)) return;
+    client.greeted = false;
+    --owing_;
+  }
+
+  // --- clients that go
+
+  // The ends of many links may be told as one, of peer 0: then any of them may have.
+  void end(std::uint64_t peer) noexcept {
+    std::erase_if(greeters_, [&](const Greeter& each) { return peer == 0 || each.peer == peer; });
+    owing_ -= std::erase_if(
+        strangers_, [&](const auto& each) { return peer == 0 || each.first.interface == peer; });
+    for (auto& client : clients_) {
+      if (client == nullptr || client->gone || (peer != 0 && client->peer != peer)) continue;
+      client->gone = true;
+      if (client->busy == 0) retire(*client);
+    }
+  }
+  // Nothing of it is under way: its place goes.
+  void retire(Client& client) noexcept {
+    if (client.greeted) --owing_;
+    for (Stack& stack : client.stacks) {
+      if (!stack.owed) continue;
+      if (stack.leaving) port_.cancel(stack.handle);
+      paid(stack);
+    }
+    for (auto& [number, whose] : by_slot_) {
+      if (whose == &client) whose = nullptr;
+    }
+    if (client.session != 0) remember(client);
+    const auto own = std::ranges::find(clients_, &client, [](const auto& each) { return each.get(); });
+    own->reset();
+    --count_;
+  }
+  void remember(Client& client) noexcept {
+    try {
+      if (memories_.size() == limits_.clients) memories_.pop_front();
+      memories_.push_back({client.peer, client.session, std::move(client.stacks)});
+    } catch (const std::bad_alloc&) {  // its calls stay unknown
+    }
+  }
+
+  // --- the library's own procedures
+
+  Cause bind(std::span<std::byte> frame, Writer& reply) noexcept {
+    Reader from(frame);
+    while (from.left() >= 2 * sizeof(std::uint64_t)) {
+      const auto named = from.number<std::uint64_t>(), signed_ = from.number<std::uint64_t>();
+      const auto found = std::ranges::find(procedures_, named, &Procedure::named);
+      std::uint16_t number = kNoSuchName;
+      if (found != procedures_.end())
+        number = found->signed_ == signed_ ? static_cast<std::uint16_t>(found - procedures_.begin())
+                                           : kOtherSignature;
+      reply.number(number);
+    }
+    return from.whole() ? Cause::none : Cause::bad_arguments;
+  }
+  Cause tell(std::span<std::byte> frame, Writer& reply) noexcept {
+    Reader from(frame);
+    const auto named = from.number<std::uint64_t>();
+    const auto found = std::ranges::find(procedures_, named, &Procedure::named);
+    if (!from.whole() || found == procedures_.end()) return Cause::bad_arguments;
+    reply.bytes(found->signature.data(), found->signature.size());
+    return Cause::none;
+  }
+  // A client that asks says that it is over: it goes, if its link's end was not heard of yet.
+  Cause settle(const Client& who, std::span<std::byte> frame, Writer& reply) noexcept {
+    const auto question = protocols::copy_of<Question>(frame);
+    if (!question || question->session == 0) return Cause::bad_arguments;
+    for (auto& client : clients_) {
+      if (client == nullptr || client->session != question->session || client->peer != who.peer) continue;
+      if (client.get() == &who) return Cause::bad_arguments;
+      client->gone = true;
+      if (client->busy == 0) {
+        retire(*client);
+        break;
+      }
+      reply.number(fate_of(client->stacks, *question));
+      return Cause::none;
+    }
+    for (const Memory& memory : memories_) {
+      if (memory.session != question->session || memory.peer != who.peer) continue;
+      reply.number(fate_of(memory.stacks, *question));
+      return Cause::none;
+    }
+    reply.number(static_cast<std::uint8_t>(Fate::unknown));
+    return Cause::none;
+  }
+  static std::uint8_t fate_of(const std::vector<Stack>& stacks, const Question& question) noexcept {
+    if (question.stack >= stacks.size()) return static_cast<std::uint8_t>(Fate::unknown);
+    const Stack& stack = stacks[question.stack];
+    if (stack.last != question.sequence) {
+      // One behind the last did not come, and never will; of those before nobody knows any more.
+      const bool later = follows(question.sequence, stack.last);
+      return static_cast<std::uint8_t>(later ? Fate::not_done : Fate::unknown);
+    }
+    return stack.busy ? kStillRunning : static_cast<std::uint8_t>(stack.fate);
+  }
+
+  Port& port_;
+  const ServerLimits limits_;
+  const std::span<const Procedure> procedures_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::pair<std::uint32_t, Client*>> by_slot_;  // the number of the slot, by its index
+  std::vector<Greeter> greeters_;
+  std::vector<std::pair<Ticket, std::uint64_t>> strangers_;  // who are to hear that there is no room
+  std::deque<Memory> memories_;
+  std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> refused_{};
+  std::uint32_t next_session_ = 1;
+  std::uint32_t count_ = 0;
+  std::size_t owing_ = 0;  // replies, admissions and refusals that have not left
+};
+
+}  // namespace hamlyn::internal_::rpc

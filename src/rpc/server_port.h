@@ -1,0 +1,119 @@
+#pragma once
+// A server's way to the interface. What is made here goes before the queue.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/namespaces.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "library/slot_number.h"
+#include "library/wait/waiting.h"
+#include "rpc/rpc_wire.h"
+
+namespace hamlyn::internal_::rpc {
+
+// Greetings that one link may have under way: each takes a place for each word.
+inline constexpr std::uint32_t kDoorPlaces = 4 * kGreetingWords;
+
+class ServerPort {
+ public:
+  ServerPort(Interface& interface, NotificationQueue& queue)
+      : interface_(interface),
+        queue_(queue),
+        area_(interface, 64),
+        door_(area_, queue, {.access = Access::write_only, .places = kDoorPlaces}),
+        terminus_(interface, {.entries = 1024}),
+        urgent_(interface, {.priority = Priority::urgent}) {}
+
+  // What one client may write: a flag for each stack, a frame for each, and a long one.
+  class Place {
+   public:
+    Place(Interface& interface, NotificationQueue& queue, std::size_t stacks, std::size_t frame,
+          std::size_t longest)
+        : first(first_frame(stacks, stride_of(frame))),
+          area_(interface, first + stacks * stride_of(frame) + longest),
+          stacks_(area_, queue,
+                  {.bound = first + stacks * stride_of(frame),
+                   .access = Access::write_only,
+                   .places = places_for(stacks),
+                   .puts = true,
+                   .hold = 0}) {
+      static_cast<void>(stacks_.set_control(Control::never));  // cannot fail: it takes puts
+      if (longest == 0) return;
+      long_.emplace(area_, queue,
+                    SlotOptions{.base = first + stacks * stride_of(frame),
+                                .mode = Mode::paranoid,
+                                .access = Access::write_only,
+                                .entries = 1,
+                                .fast = false});
+      static_cast<void>(long_->arm(0, {0, longest}));  // cannot fail: nothing has come there
+    }
+
+    std::uint32_t number() const noexcept { return stacks_.number(); }
+    std::uint32_t long_number() const noexcept { return long_ ? long_->number() : number(); }
+    Ticket ticket() const { return stacks_.ticket(); }
+    Ticket long_ticket() const { return long_ ? long_->ticket(0) : Ticket{}; }
+    std::span<std::byte> frame(const Notification& call) noexcept { return stacks_.bytes(call); }
+    std::span<std::byte> long_bytes(const Notification& call) noexcept { return long_->bytes(call); }
+    std::span<const std::byte> metadata() const noexcept {
+      return long_ ? long_->metadata(0) : std::span<const std::byte>{};
+    }
+    // Fails while a message is under way there, or was not read: then another has armed it.
+    void arm_long() noexcept {
+      if (long_) static_cast<void>(long_->arm(0));
+    }
+    std::uint64_t flag(std::size_t stack) noexcept {
+      auto& word = *reinterpret_cast<std::uint64_t*>(stacks_.bytes().data() + stack * kFlag);
+      // Relaxed: a put of the client's, which says by itself all that there is to know.
+      const std::uint64_t out = std::atomic_ref(word).load(std::memory_order_relaxed);
+      return base::load_little<std::uint64_t>(reinterpret_cast<const std::byte*>(&out));
+    }
+
+    const std::size_t first;  // byte of the first frame
+
+   private:
+    MessageArea area_;
+    Slot stacks_;
+    std::optional<Slot> long_;
+  };
+
+  std::unique_ptr<Place> make_place(std::size_t stacks, std::size_t frame, std::size_t longest) {
+    return std::make_unique<Place>(interface_, queue_, stacks, frame, longest);
+  }
+  static std::uint32_t index_of(std::uint32_t number) noexcept { return library::slot_index(number); }
+  std::uint32_t door() const noexcept { return door_.number(); }
+  Ticket door_ticket() const { return door_.ticket(); }
+
+  Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                   std::uint64_t offset, bool urgent) noexcept {
+    Terminus& terminus = urgent && data.size() <= kUrgentFrame ? urgent_ : terminus_;
+    return terminus.send_fast(ticket, data, word, offset);
+  }
+  Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+              SendHandle& handle) noexcept {
+    return terminus_.send(ticket, data, options, &handle);
+  }
+  Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
+  // Cannot fail: no part of what is sent lies in an area that others read.
+  void cancel(SendHandle handle) noexcept { static_cast<void>(terminus_.cancel(handle)); }
+  bool long_call(const Place& place, const Notification&, LongCall& out) const noexcept {
+    const library::Lock lock(interface_.waiting());
+    const auto call = protocols::copy_of<LongCall>(place.metadata());
+    if (call) out = *call;
+    return call.has_value();
+  }
+
+ private:
+  Interface& interface_;
+  NotificationQueue& queue_;
+  MessageArea area_;  // of the door, where nothing is kept: what is said there is words
+  Slot door_;
+  Terminus terminus_;
+  Terminus urgent_;
+};
+
+}  // namespace hamlyn::internal_::rpc

@@ -1,0 +1,139 @@
+#include <array>
+#include <deque>
+#include <numeric>
+#include <span>
+#include <string>
+
+#include "hamlyn/rpc.h"
+#include "tool/perf/clock.h"
+#include "tool/perf/our_party.h"
+#include "tool/perf/ours.h"
+#include "tool/perf/timing.h"
+
+namespace hamlyn::tool::perf {
+
+// The thesis's procedures (paper 4, table 5.1), and one that does nothing.
+class Measured {
+ public:
+  void null() noexcept {}
+  std::int32_t minus(std::int32_t a, std::int32_t b) noexcept { return a - b; }
+  std::int32_t longest(std::span<const std::byte> bytes) noexcept {
+    return static_cast<std::int32_t>(bytes.size());
+  }
+};
+HAMLYN_RPC(Measured, null, minus, longest)
+
+namespace {
+
+using Client = rpc::Client<Measured>;
+
+constexpr std::uint64_t kWarmUp = 5000;
+constexpr std::uint64_t kTimed = 50000;
+constexpr std::uint32_t kUnderWay = 64;
+constexpr std::uint64_t kWarmUpRate = 100000;
+constexpr std::uint64_t kTimedRate = 1000000;
+
+// Serves so many calls. The client is told where by a ticket.
+void serve(Party& party, std::uint64_t calls) {
+  const std::string name = "perf-rpc-" + std::to_string(party.interface().id());
+  Measured measured;
+  rpc::Server<Measured> server(party.interface(), name, measured,
+                               {.stacks = kUnderWay, .waits = rpc::Waits::spin});
+  const Ticket door = party.interface().lookup(name);
+  party.hand_over({&door, 1});
+  for (std::uint64_t i = 0; i < calls; ++i)
+    expect(server.serve_one(std::chrono::nanoseconds::max()) == Status::ok, "a call was not served");
+  party.finish();
+}
+
+template <class Call>
+void time_calls(Party& party, Room& room, Call call) {
+  const Ticket door = party.take_tickets(1).front();
+  {
+    Client client(party.interface(), door, {.waits = rpc::Waits::spin}, kBegin);
+    expect(client.opened(std::chrono::seconds{10}) == Status::ok, "the client is not let in");
+    std::vector<std::uint64_t> moments(kTimed + 1);
+    for (std::uint64_t i = 1; i <= kWarmUp + kTimed; ++i) {
+      call(client, static_cast<std::int32_t>(i));
+      if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+    }
+    std::vector<double> times = half_round_trips(moments);
+    for (double& each : times) each *= 2;
+    room.report(times);
+  }
+  party.finish();
+}
+
+template <class Call>
+Meter round_trip(Place place, const std::string& what, Call call) {
+  const auto round = [place, call](Cores cores, int) {
+    const PartyOptions options{.place = place};
+    // One call more binds the procedures.
+    return run_parties(
+        cores, kTimed, options, [&](Party& party, Room& room) { time_calls(party, room, call); }, options,
+        [&](Party& party, Room&) { serve(party, kWarmUp + kTimed + 1); });
+  };
+  return {.name = (place == Place::shm ? "" : prefix(place)) + what, .round = round, .single_operations = true};
+}
+
+void time_rate(Party& party, Room& room) {
+  const Ticket door = party.take_tickets(1).front();
+  {
+    Client client(party.interface(), door, {.stacks = kUnderWay, .waits = rpc::Waits::spin}, kBegin);
+    expect(client.opened(std::chrono::seconds{10}) == Status::ok, "the client is not let in");
+    using Pending = rpc::Pending<std::int32_t>;
+    std::vector<Pending> under_way;
+    under_way.reserve(kUnderWay);
+    std::uint64_t started = 0, start = 0;
+    const auto next = [&] {
+      const auto number = static_cast<std::int32_t>(started++);
+      for (;;) {
+        Pending call = client.start<&Measured::minus>(number, 1);
+        if (call.status() != Status::queue_full) return call;
+        party.interface().run();  // the link has no room
+      }
+    };
+    for (std::uint32_t i = 0; i < kUnderWay; ++i) under_way.push_back(next());
+    for (std::uint64_t i = 0; i < kWarmUpRate + kTimedRate; ++i) {
+      if (i == kWarmUpRate) start = hamlyn_ticks();
+      Pending& oldest = under_way[i % kUnderWay];
+      rpc::Result<std::int32_t> result = oldest.wait();
+      expect(result && *result == static_cast<std::int32_t>(i) - 1, "another result");
+      if (started < kWarmUpRate + kTimedRate) oldest = next();
+    }
+    const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+    room.report(static_cast<double>(kTimedRate) * 1e9 / ns);
+  }
+  party.finish();
+}
+
+}  // namespace
+
+Meter rpc_null(Place place) {
+  return round_trip(place, "rpc.null.roundtrip", [](Client& client, std::int32_t) {
+    expect(client.call<&Measured::null>().status() == Status::ok, "a call has failed");
+  });
+}
+Meter rpc_minus() {
+  return round_trip(Place::shm, "rpc.minus.roundtrip", [](Client& client, std::int32_t number) {
+    rpc::Result<std::int32_t> result = client.call<&Measured::minus>(number, 1);
+    expect(result && *result == number - 1, "another result");
+  });
+}
+Meter rpc_longest() {
+  return round_trip(Place::shm, "rpc.maxarg.1500.roundtrip",
+                    [bytes = std::array<std::byte, 1500>{}](Client& client, std::int32_t) {
+                      rpc::Result<std::int32_t> result =
+                          client.call<&Measured::longest>(std::span<const std::byte>(bytes));
+                      expect(result && *result == 1500, "another result");
+                    });
+}
+Meter rpc_rate() {
+  const auto round = [](Cores cores, int) {
+    return run_parties(cores, 1, {}, time_rate, {},
+                       [](Party& party, Room&) { serve(party, kWarmUpRate + kTimedRate + 1); });
+  };
+  return {.name = "rpc.minus.rate", .round = round};
+}
+
+}  // namespace hamlyn::tool::perf
