@@ -80,7 +80,6 @@ struct ClientCore::Inside {
   const std::vector<Procedure> procedures;
   const std::string name;  // empty: it was given the door
   Ticket door;
-  std::uint32_t opens = 0;
   NotificationQueue queue;
   ClientPort port;
   base::RunLock lock;
@@ -97,8 +96,9 @@ void ClientCore::Inside::open(const Ticket& to) {
   door = to;
   const Guard guard(lock);
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  // Greetings of one interface differ in their mark.
-  machine.open(door, static_cast<std::uint32_t>(port.number() * 64 + ++opens));
+  // What stands in the queue is of the time before, the end of that link among it.
+  for (Notification old; take_standing(old);) static_cast<void>(machine.hear(old));
+  machine.open(door);
 }
 
 Status ClientCore::Inside::opened(library::Patience& patience) noexcept {
@@ -346,16 +346,16 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
   Inside& inside = *inside_;
   Ending out;
   library::Patience patience(timeout);
-  const std::uint32_t looks = inside.spin.looks();
-  bool timed = timeout != std::chrono::nanoseconds::max();
+  const bool timed = timeout != std::chrono::nanoseconds::max();
+  Spin::Round round(inside.spin);
   Notification next;
-  for (std::uint32_t looked = 0; !Spin::is_over(looked, looks); ++looked) {
+  while (round.goes_on()) {
     const bool came = inside.queue.poll({&next, 1}) != 0;
     const Guard guard(inside.lock);
     if (!guard) return ended(Status::forked, Fate::unknown, call);
     const bool others = came && inside.machine.hear(next);
     if (inside.over(call, into, out)) {
-      if (looked >= 16) inside.spin.paid();
+      round.found();
       return out;
     }
     if (others && inside.calls.count() != 0) inside.waiting.changed();
@@ -365,14 +365,10 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
         return ended(Status::timed_out, Fate::unknown, call);
     }
   }
-  const Clock::time_point before = Clock::now();
   const auto ready = [&] { return inside.over(call, into, out) ? Status::ok : Status::pending; };
   const Status status = inside.wait(ready, patience.deadline());
   if (status != Status::ok) return ended(status, Fate::unknown, call);
-  if (Clock::now() - before < std::chrono::microseconds{50})
-    inside.spin.paid();
-  else
-    inside.spin.slept();
+  round.found();
   return out;
 }
 
@@ -448,14 +444,19 @@ Fate ClientCore::settle(CallId call, std::chrono::nanoseconds timeout) noexcept 
     const Guard guard(inside.lock);
     return guard ? inside.machine.fate(call) : Fate::unknown;
   }
-  if (reopen(patience.left()) != Status::ok || inside.door.interface != call.server) return Fate::unknown;
-  return inside.ask(call, patience);
+  // The link may end again and again.
+  while (reopen(patience.left()) == Status::ok && inside.door.interface == call.server) {
+    const Fate fate = inside.ask(call, patience);
+    const Guard guard(inside.lock);
+    if (fate != Fate::unknown || !guard || !inside.machine.ended()) return fate;
+  }
+  return Fate::unknown;
 }
 
 // Asks the server in a new session. A procedure that is still running there has an end.
 Fate ClientCore::Inside::ask(CallId call, library::Patience& patience) noexcept {
-  const Question question =
-      protocols::in_wire_order(Question{call.session, call.stack, call.sequence});
+  const FateQuestion question =
+      protocols::in_wire_order(FateQuestion{call.session, call.stack, call.sequence});
   while (patience.left() > std::chrono::nanoseconds{0}) {
     CallId asked;
     const auto send = [&] {

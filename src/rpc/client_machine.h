@@ -41,7 +41,7 @@ class ClientMachine {
   // --- opening
 
   // Begins to open, at that door. Calls of before are over.
-  void open(const Ticket& door, std::uint32_t mark) {
+  void open(const Ticket& door) {
     end();
     const std::size_t stride = stride_of(limits_.frame);
     port_.make_landing(limits_.stacks, stride, limits_.result);
@@ -55,12 +55,11 @@ class ClientMachine {
                             port_.incarnation()};
     greeting_ = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting);
     door_ = door;
-    mark_ = mark & 0xFFFFFF;
+    // Greetings of one interface differ in their mark.
+    mark_ = static_cast<std::uint32_t>(own.key ^ own.key >> 32) & 0xFFFFFF;
     landing_shift_ = static_cast<std::uint32_t>(std::countr_zero(stride));
-    said_ = bound_ = 0;
-    session_ = 0;
     wrong_.clear();
-    step_ = Step::greeting;
+    greet_anew();
   }
   // Goes as far as it can now. pending: not open yet; ok; refused: no room for another client; stale: a
   // procedure differs; or why there is no link.
@@ -72,9 +71,20 @@ class ClientMachine {
             step_ = Step::admission;
             break;
           }
+          if (said_ == 0) {
+            const Status linked = port_.connect(door_);
+            if (passes(linked)) return Status::pending;
+            if (linked != Status::ok) return fail(linked);
+            if (!port_.watch(door_.interface)) return Status::pending;
+          }
           const std::uint64_t word = greeting_word(mark_, said_, greeting_[said_]);
           const Status status = port_.send_fast(door_, {}, word, 0, false);
           if (passes(status)) return Status::pending;
+          // A link that ends is not let go yet. Whether there is another, and if not why, `connect` says then.
+          if (status == Status::link_ended) {
+            said_ = 0;
+            return Status::pending;
+          }
           if (status != Status::ok) return fail(status);
           ++said_;
           break;
@@ -229,10 +239,15 @@ class ClientMachine {
       return land(next, reply);
     }
     if (next.kind == Notification::Kind::link_ended && (next.peer == door_.interface || next.peer == 0)) {
-      if (next.peer != 0 || !port_.linked(door_.interface)) end();
+      if (next.peer != 0 || !port_.linked(door_.interface)) opening() ? greet_anew() : end();
       return true;
     }
-    if (next.kind == Notification::Kind::failed && next.slot == port_.number()) port_.arm(next.entry);
+    if (next.kind == Notification::Kind::failed && next.slot == port_.number()) {
+      // The first one is watched: the server may die before it has said anything.
+      if (opening()) greet_anew();
+      port_.arm(next.entry);
+      return true;
+    }
     return false;
   }
   // Its link has ended: what was out has an unknown fate.
@@ -338,11 +353,13 @@ class ClientMachine {
     return Status::ok;
   }
   Status ended_by(Status status) noexcept {
-    if (status == Status::link_ended || status == Status::refused) {
-      end();
-      return Status::link_ended;
+    if (status != Status::link_ended && status != Status::refused) return status;
+    if (opening()) {
+      greet_anew();
+      return Status::queue_full;
     }
-    return status;
+    end();
+    return Status::link_ended;
   }
   Status send_long(std::uint16_t number, std::uint64_t word, std::span<const std::byte> frame,
                    bool urgent) noexcept {
@@ -393,6 +410,16 @@ class ClientMachine {
   }
 
   // --- opening
+
+  bool opening() const noexcept { return step_ < Step::open; }
+  // The link has ended before the client was let in: whether there is another, `advance` finds.
+  void greet_anew() noexcept {
+    said_ = bound_ = 0;
+    session_ = 0;
+    bind_call_ = {};
+    long_out_ = false;
+    step_ = Step::greeting;
+  }
 
   bool admitted(const Notification& next, const ReplyWord& reply) noexcept {
     if (step_ != Step::admission && step_ != Step::greeting) {
@@ -457,7 +484,7 @@ class ClientMachine {
         frame.number(procedures_[bound_ + i].signed_);
       }
       const Status status = ask(Own::bind, frame.written(), bind_call_);
-      return status == Status::queue_full ? Status::pending : status == Status::ok ? Status::pending : status;
+      return status == Status::queue_full || status == Status::ok ? Status::pending : fail(status);
     }
     if (look(bind_call_) == Look::out) return Status::pending;
     Landing landing;
@@ -479,6 +506,7 @@ class ClientMachine {
     std::array<std::byte, sizeof(std::uint64_t)> room;
     base::store_little(room.data(), procedures_[bound_].named);
     const Status status = ask(Own::tell, room, bind_call_);
+    if (status == Status::queue_full) return Status::pending;
     if (status != Status::ok) return fail(Status::stale);
     step_ = Step::telling;
     return Status::pending;

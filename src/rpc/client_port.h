@@ -18,24 +18,24 @@ namespace hamlyn::internal_::rpc {
 
 class ClientPort {
  public:
-  ClientPort(Interface& interface, NotificationQueue& queue)
-      : interface_(interface),
-        queue_(queue),
-        terminus_(interface, {.entries = 64}),
-        urgent_(interface, {.priority = Priority::urgent}) {}
+  ClientPort(Interface& interface, NotificationQueue& queue) : interface_(interface), queue_(queue) {}
 
   // Where results land: each stack has a place for a short one, and one for a long one behind all of them.
-  // Those that there were before go.
+  // Those that there were before go, and so do the ways there: they know of links that have ended.
   void make_landing(std::size_t stacks, std::size_t stride, std::size_t longest) {
     stride_ = stride;
     longest_ = longest;
     long_at_ = stacks * stride;
+    urgent_.reset();
+    terminus_.reset();
     landing_.reset();
     landing_.emplace(interface_, queue_, stacks, stride, longest);
+    terminus_.emplace(interface_, TerminusOptions{.entries = 64});
+    urgent_.emplace(interface_, TerminusOptions{.priority = Priority::urgent});
   }
   std::uint32_t number() const noexcept { return landing_ ? landing_->slot.number() : ~0u; }
   Ticket ticket() const { return landing_->slot.ticket(); }
-  std::uint32_t incarnation() const { return longest_ == 0 ? 0 : landing_->slot.ticket(0).incarnation; }
+  std::uint32_t incarnation() const { return landing_->slot.ticket(0).incarnation; }
   std::size_t stride() const noexcept { return stride_; }
   std::uint64_t long_offset(std::uint64_t stack) const noexcept { return long_at_ + stack * longest_; }
   const std::byte* bytes(bool longer, std::size_t stack) const noexcept {
@@ -56,20 +56,24 @@ class ClientPort {
 
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                    std::uint64_t offset, bool urgent) noexcept {
-    return (urgent ? urgent_ : terminus_).send_fast(ticket, data, word, offset);
+    return (urgent ? *urgent_ : *terminus_).send_fast(ticket, data, word, offset);
   }
   Status send_row(const Ticket& ticket, std::span<const FastMessage> row, std::size_t& sent) noexcept {
-    return terminus_.send_fast_row(ticket, row, sent);
+    return terminus_->send_fast_row(ticket, row, sent);
   }
   Status send(const Ticket& ticket, std::span<const std::byte> data,
               std::span<const std::byte> metadata) noexcept {
     SendHandle handle;
-    return terminus_.send(ticket, data, {.metadata = metadata}, &handle);
+    return terminus_->send(ticket, data, {.metadata = metadata}, &handle);
   }
   // Lost where there is no room: the call ends otherwise.
   void put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
-    static_cast<void>(terminus_.put(ticket, data, {.offset = offset}));
+    static_cast<void>(terminus_->put(ticket, data, {.offset = offset}));
   }
+  // Makes the link, without a wait. connecting: not yet.
+  Status connect(const Ticket& ticket) noexcept { return terminus_->try_connect(ticket); }
+  // Has the first entry fail when the link with that interface ends before anything has come from there.
+  bool watch(std::uint64_t peer) noexcept { return landing_->slot.expect(0, peer) == Status::ok; }
   bool linked(std::uint64_t peer) noexcept { return library::linked(interface_, peer); }
 
  private:
@@ -79,7 +83,7 @@ class ClientPort {
         : area(interface, stacks * (stride + longest)),
           slot(area, queue,
                {.access = Access::write_only,
-                .entries = longest == 0 ? 0 : static_cast<std::uint32_t>(stacks),
+                .entries = static_cast<std::uint32_t>(stacks),
                 .places = places_for(stacks)}) {}
     mutable MessageArea area;
     mutable Slot slot;
@@ -88,8 +92,7 @@ class ClientPort {
   Interface& interface_;
   NotificationQueue& queue_;
   std::optional<Landed> landing_;
-  Terminus terminus_;
-  Terminus urgent_;
+  std::optional<Terminus> terminus_, urgent_;
   std::size_t stride_ = 0, longest_ = 0, long_at_ = 0;
 };
 

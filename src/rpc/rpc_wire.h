@@ -81,7 +81,7 @@ inline constexpr std::uint16_t kReserved = 0xFFF0;
 enum class Own : std::uint16_t {
   bind = kReserved,  // hashes of names and signatures, in pairs; returns a number for each
   tell,              // the hash of a name; returns the signature in words
-  settle,            // Question; returns a Fate, or kStillRunning
+  settle,            // FateQuestion; returns a Fate, or kStillRunning
   leave,             // the client goes: at any stack, without an answer
 };
 // Numbers that a bind answers with in the place of a procedure's.
@@ -246,14 +246,14 @@ inline bool good(const Admission& one, std::uint32_t asked) noexcept {
 }
 
 // Asks how a call of a session that is over has ended.
-struct Question {
+struct FateQuestion {
   std::uint32_t session = 0;
   std::uint16_t stack = 0;
   std::uint16_t sequence = 0;
 };
-static_assert(sizeof(Question) == 8);
+static_assert(sizeof(FateQuestion) == 8);
 template <class What>
-void each_number(Question& question, What what) noexcept {
+void each_number(FateQuestion& question, What what) noexcept {
   what(question.session), what(question.stack), what(question.sequence);
 }
 

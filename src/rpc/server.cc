@@ -128,30 +128,31 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
   if (stopped.load(std::memory_order_relaxed)) [[unlikely]]
     return Status::cancelled;
   library::Patience patience(timeout);
-  const std::uint32_t looks = timeout <= std::chrono::nanoseconds{0} ? 1 : spin.looks();
+  Spin::Round round(spin);
   Machine::Taken call;
   Notification next;
-  for (std::uint32_t looked = 0; !Spin::is_over(looked, looks);) {
+  while (round.goes_on()) {
     if (queue.poll({&next, 1}) != 0) [[likely]] {
-      if (hear(next, call)) [[likely]] {
-        perform(call);
-        return Status::ok;
-      }
-      ++looked;
-      continue;
+      if (!hear(next, call)) continue;
+      round.found();
+      perform(call);
+      return Status::ok;
     }
-    ++looked;
     {
       const Guard guard(lock);
       if (!guard) return Status::forked;
       machine.settle_owed();
     }
     if (stopped.load(std::memory_order_relaxed)) return Status::cancelled;
-    if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (timeout == std::chrono::nanoseconds::max()) continue;
+    static_cast<void>(patience.deadline());
+    if (patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
   }
   const Status status = wait_for_call(patience, call);
-  if (status == Status::ok) perform(call);
-  return status;
+  if (status != Status::ok) return status;
+  round.found();
+  perform(call);
+  return Status::ok;
 }
 
 Status ServerCore::Inside::wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept {
@@ -169,11 +170,7 @@ Status ServerCore::Inside::wait_for_call(library::Patience& patience, Machine::T
     machine.settle_owed();
     return stopped.load(std::memory_order_relaxed) || pending.closing() ? Status::cancelled : Status::pending;
   };
-  const Clock::time_point before = Clock::now();
-  const Status status = waiting.until(look, patience.deadline(), cancels);
-  const bool soon = status == Status::ok && Clock::now() - before < std::chrono::microseconds{50};
-  soon ? spin.paid() : spin.slept();
-  return status;
+  return waiting.until(look, patience.deadline(), cancels);
 }
 
 // --- one call

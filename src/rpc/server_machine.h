@@ -493,7 +493,7 @@ class ServerMachine {
   }
   // A client that asks says that it is over: it goes, if its link's end was not heard of yet.
   Cause settle(const Client& who, std::span<std::byte> frame, Writer& reply) noexcept {
-    const auto question = protocols::copy_of<Question>(frame);
+    const auto question = protocols::copy_of<FateQuestion>(frame);
     if (!question || question->session == 0) return Cause::bad_arguments;
     for (auto& client : clients_) {
       if (client == nullptr || client->session != question->session || client->peer != who.peer) continue;
@@ -514,7 +514,7 @@ class ServerMachine {
     reply.number(static_cast<std::uint8_t>(Fate::unknown));
     return Cause::none;
   }
-  static std::uint8_t fate_of(const std::vector<Stack>& stacks, const Question& question) noexcept {
+  static std::uint8_t fate_of(const std::vector<Stack>& stacks, const FateQuestion& question) noexcept {
     if (question.stack >= stacks.size()) return static_cast<std::uint8_t>(Fate::unknown);
     const Stack& stack = stacks[question.stack];
     if (stack.last != question.sequence) {

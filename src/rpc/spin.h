@@ -1,11 +1,13 @@
 #pragma once
-// How often a side looks before it sleeps (paper 4, section 5.4): as long as that has paid lately.
+// How long a side looks before it sleeps (paper 4, section 5.4): as long as that has paid lately.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "base/namespaces.h"
 #include "hamlyn/rpc/call.h"
+#include "library/wait/deadline.h"
 
 namespace hamlyn::internal_::rpc {
 
@@ -13,32 +15,47 @@ class Spin {
  public:
   explicit Spin(hamlyn::rpc::Waits waits) noexcept : waits_(waits) {}
 
-  // Looks that a wait may take.
-  std::uint32_t looks() const noexcept {
-    if (waits_ == hamlyn::rpc::Waits::spin) return kAlways;
-    if (waits_ == hamlyn::rpc::Waits::sleep) return 0;
-    // Relaxed, as below: any thread's count will do.
-    return lately_.load(std::memory_order_relaxed);
-  }
-  static bool is_over(std::uint32_t looked, std::uint32_t looks) noexcept {
-    return looked >= looks && looks != kAlways;
-  }
-  // It came while somebody looked, or in so short a sleep that looking on would have found it.
-  void paid() noexcept {
-    const std::uint32_t looks = lately_.load(std::memory_order_relaxed);
-    if (looks != kMost) lately_.store(std::min(kMost, 2 * looks), std::memory_order_relaxed);
-  }
-  void slept() noexcept {
-    const std::uint32_t looks = lately_.load(std::memory_order_relaxed);
-    lately_.store(std::max(kLeast, looks / 2), std::memory_order_relaxed);
-  }
+  // The looks of one wait.
+  class Round {
+   public:
+    explicit Round(Spin& spin) noexcept : spin_(spin) {}
+    // Whether to look once more. The clock is read at one look in eight.
+    bool goes_on() noexcept {
+      if ((++looks_ & 7) != 0) [[likely]]
+        return looks_ == 1 || spin_.waits_ != hamlyn::rpc::Waits::sleep;
+      return in_time();
+    }
+    // It came. Or it came while this thread slept, in which time looking on would have found it.
+    void found() noexcept {
+      if (looks_ >= 8) [[unlikely]]
+        spin_.pays(library::Clock::now() - begin_ < kLongest);
+    }
+
+   private:
+    bool in_time() noexcept {
+      const library::Clock::time_point now = library::Clock::now();
+      if (looks_ == 8) begin_ = now;
+      // Relaxed, as below: what any thread has learned will do.
+      return spin_.waits_ == hamlyn::rpc::Waits::spin ||
+             now - begin_ < std::chrono::nanoseconds{spin_.lately_.load(std::memory_order_relaxed)};
+    }
+
+    Spin& spin_;
+    std::uint32_t looks_ = 0;
+    library::Clock::time_point begin_;
+  };
 
  private:
-  static constexpr std::uint32_t kAlways = 0xFFFFFFFF;
-  static constexpr std::uint32_t kLeast = 16, kMost = 4096;
+  static constexpr std::chrono::nanoseconds kLongest{100'000}, kShortest{2'000};
+
+  void pays(bool so) noexcept {
+    const std::int64_t lately = lately_.load(std::memory_order_relaxed);
+    const std::int64_t next = so ? std::min(kLongest.count(), 2 * lately) : std::max(kShortest.count(), lately / 2);
+    if (next != lately) lately_.store(next, std::memory_order_relaxed);
+  }
 
   const hamlyn::rpc::Waits waits_;
-  std::atomic<std::uint32_t> lately_{kMost / 4};
+  std::atomic<std::int64_t> lately_{kLongest.count() / 4};
 };
 
 }  // namespace hamlyn::internal_::rpc

@@ -32,12 +32,23 @@ constexpr bool has_array(std::index_sequence<kAt...>) noexcept {
   return (begins_array<Whole, kCount, kAt>() || ...);
 }
 
+// Turns into a base class of `Whole` and nothing else.
+template <class Whole>
+struct BaseOf {
+  template <class Type>
+  requires(std::is_base_of_v<Type, Whole> && !std::is_same_v<Type, Whole>) operator Type() const noexcept;
+};
+template <class Whole>
+concept HasBase = requires {
+  Whole{BaseOf<Whole>{}};
+};
+
 // Whether a class can be taken apart: an aggregate without a base that has members, and none that is written
 // as `Type member[n]`.
 template <class Whole>
 constexpr bool can_be_taken_apart() noexcept {
   if constexpr (!std::is_aggregate_v<Whole> || !std::is_class_v<Whole> || std::is_empty_v<Whole> ||
-                !Plain<Whole>) {
+                HasBase<Whole> || !Plain<Whole>) {
     return false;
   } else {
     constexpr std::size_t kCount = members<Whole>();

@@ -1,0 +1,378 @@
+// A server's state by itself: what any client, honest or not, may have it do.
+#include "rpc/server_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace hamlyn::test {
+namespace {
+
+using namespace internal_::rpc;
+
+constexpr std::uint64_t kPeer = 77, kOther = 78;
+
+// What a machine does, noted.
+class NotedPort {
+ public:
+  struct Place {
+    Place(std::uint32_t number, std::size_t stacks, std::size_t frame, std::size_t longest)
+        : first(first_frame(stacks, stride_of(frame))),
+          memory(first + stacks * stride_of(frame) + longest),
+          flags(stacks),
+          number_(number),
+          longest_(longest) {}
+    std::uint32_t number() const noexcept { return number_; }
+    std::uint32_t long_number() const noexcept { return longest_ == 0 ? number_ : number_ + 1; }
+    Ticket ticket() const { return {.interface = 1, .slot = number_, .key = 1000u + number_}; }
+    Ticket long_ticket() const { return {.interface = 1, .slot = number_ + 1, .entry = 0}; }
+    std::span<std::byte> frame(const Notification& call) noexcept {
+      return std::span(memory).subspan(call.offset, call.length);
+    }
+    std::span<std::byte> long_bytes(const Notification& call) noexcept {
+      return std::span(memory).last(longest_).first(call.length);
+    }
+    void arm_long() noexcept { ++armed; }
+    std::uint64_t flag(std::size_t stack) noexcept { return flags[stack]; }
+
+    const std::size_t first;
+    std::vector<std::byte> memory;
+    std::vector<std::uint64_t> flags;
+    int armed = 0;
+
+   private:
+    std::uint32_t number_;
+    std::size_t longest_;
+  };
+  struct Sent {
+    Ticket ticket;
+    std::vector<std::byte> data;
+    std::uint64_t word;
+    std::uint64_t offset;
+  };
+
+  std::unique_ptr<Place> make_place(std::size_t stacks, std::size_t frame, std::size_t longest) {
+    auto out = std::make_unique<Place>(next_number, stacks, frame, longest);
+    places[next_number] = out.get();
+    next_number += 2;
+    return out;
+  }
+  static std::uint32_t index_of(std::uint32_t number) noexcept { return number; }
+  std::uint32_t door() const noexcept { return 3; }
+  Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                   std::uint64_t offset, bool) noexcept {
+    if (answer == Status::ok) sent.push_back({ticket, {data.begin(), data.end()}, word, offset});
+    return answer;
+  }
+  Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
+              SendHandle& handle) noexcept {
+    handle.sequence = ++sends;
+    sent.push_back({ticket, {data.begin(), data.end()},
+                    base::load_little<std::uint64_t>(options.metadata.data()), options.offset});
+    return Status::pending;
+  }
+  Status status(SendHandle) const noexcept { return under_way; }
+  void cancel(SendHandle) noexcept { ++cancelled; }
+  bool long_call(const Place&, const Notification&, LongCall& out) const noexcept {
+    out = long_metadata;
+    return long_good;
+  }
+
+  Status answer = Status::ok, under_way = Status::pending;
+  std::vector<Sent> sent;
+  std::map<std::uint32_t, Place*> places;
+  std::uint32_t next_number = 10;
+  std::uint64_t sends = 0;
+  int cancelled = 0;
+  LongCall long_metadata;
+  bool long_good = true;
+};
+
+class RpcServerMachine : public testing::Test {
+ protected:
+  using Machine = ServerMachine<NotedPort>;
+
+  Notification word_at_door(std::uint64_t peer, std::uint64_t word) {
+    Notification out;
+    out.fast = true;
+    out.slot = port.door();
+    out.peer = peer;
+    out.word = word;
+    return out;
+  }
+  static Greeting greeting(std::uint32_t stacks = 4, std::size_t stride = 2048, std::uint32_t length = 65536) {
+    return {5, 6, 7, 8, shape_of(stacks, stride), length, 9};
+  }
+  void greet(std::uint64_t peer, const Greeting& with, std::uint32_t mark = 1) {
+    const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(with);
+    for (std::size_t i = kGreetingWords; i-- != 0;)
+      EXPECT_EQ(hear(word_at_door(peer, greeting_word(mark, i, words[i]))), Machine::Heard::nothing);
+  }
+  Machine::Heard hear(const Notification& next) { return machine.hear(next, taken); }
+  // Of the client whose place has that number.
+  Notification call(std::uint64_t peer, std::uint32_t number, std::uint64_t stack, const CallWord& word,
+                    std::uint64_t length = 8) {
+    Notification out;
+    out.fast = true;
+    out.slot = number;
+    out.peer = peer;
+    out.word = word_of(word);
+    out.offset = port.places[number]->first + stack * 2048;
+    out.length = length;
+    return out;
+  }
+  std::uint64_t refused(rpc::Refused cause) { return machine.refused(cause); }
+  void expect_refused(const Notification& next, rpc::Refused cause) {
+    const std::uint64_t before = refused(cause), sent = port.sent.size();
+    EXPECT_EQ(hear(next), Machine::Heard::nothing);
+    EXPECT_EQ(refused(cause), before + 1);
+    EXPECT_EQ(port.sent.size(), sent);
+  }
+
+  std::vector<Procedure> procedures = {{"minus", "minus(i32,i32)->i32", hash_of("minus"), hash_of("minus()")},
+                                       {"plus", "plus()->i32", hash_of("plus"), hash_of("plus()")}};
+  NotedPort port;
+  Machine machine{port, {.clients = 3, .of_one = 2, .stacks = 4, .frame = 2048}, procedures};
+  Machine::Taken taken;
+};
+
+TEST_F(RpcServerMachine, admits_a_client_and_takes_its_calls_each_once) {
+  greet(kPeer, greeting());
+  ASSERT_EQ(port.sent.size(), 1u);
+  const auto admission = protocols::copy_of<Admission>(port.sent[0].data);
+  ASSERT_TRUE(admission && good(*admission, 4));
+  EXPECT_EQ(port.sent[0].ticket.interface, kPeer);
+  EXPECT_EQ(port.sent[0].ticket.key, 7u | std::uint64_t{8} << 32);
+  EXPECT_EQ(machine.clients(), 1u);
+
+  ASSERT_EQ(hear(call(kPeer, 10, 2, {.procedure = 1, .sequence = 1})), Machine::Heard::call);
+  EXPECT_EQ(taken.stack, 2u);
+  EXPECT_EQ(taken.word.procedure, 1u);
+  const Machine::Taken first = taken;
+  expect_refused(call(kPeer, 10, 2, {.sequence = 2}), rpc::Refused::busy);
+  machine.finish(first, Cause::none, true, std::as_bytes(std::span("abc", 3)));
+  ASSERT_EQ(port.sent.size(), 2u);
+  const ReplyWord reply = reply_of(port.sent[1].word);
+  EXPECT_TRUE(reply.good && reply.sequence == 1 && reply.kind == Kind::result && reply.begun);
+  EXPECT_EQ(port.sent[1].offset, 2 * 2048u);
+  expect_refused(call(kPeer, 10, 2, {.sequence = 1}), rpc::Refused::sequence);
+  ASSERT_EQ(hear(call(kPeer, 10, 2, {.sequence = 7})), Machine::Heard::call);
+  machine.finish(taken, Cause::none, true, {});
+  expect_refused(call(kPeer, 10, 2, {.sequence = 6}), rpc::Refused::sequence);
+}
+
+TEST_F(RpcServerMachine, refuses_calls_that_cannot_be) {
+  greet(kPeer, greeting());
+  Notification odd = call(kPeer, 10, 0, {.sequence = 1});
+  odd.offset += 64;
+  expect_refused(odd, rpc::Refused::stack);
+  odd.offset = 0;  // among the flags
+  expect_refused(odd, rpc::Refused::stack);
+  expect_refused(call(kPeer, 10, 4, {.sequence = 1}), rpc::Refused::stack);
+  expect_refused(call(kPeer, 10, 0, {.sequence = 1}, 2049), rpc::Refused::length);
+  expect_refused(call(kPeer, 10, 0, {.sequence = 0}), rpc::Refused::sequence);
+  expect_refused(call(kPeer, 10, 0, {.sequence = 0x8000}), rpc::Refused::sequence);
+  Notification strange = call(kPeer, 10, 0, {.sequence = 1});
+  for (const std::uint64_t bit : {std::uint64_t{1} << 53, std::uint64_t{1} << 57, std::uint64_t{1} << 63}) {
+    Notification wrong = strange;
+    wrong.word ^= bit;
+    expect_refused(wrong, rpc::Refused::kind);
+  }
+  expect_refused(call(kOther, 10, 0, {.sequence = 1}), rpc::Refused::key);
+  Notification leaving = call(kOther, 10, 0, {.procedure = static_cast<std::uint16_t>(Own::leave)});
+  expect_refused(leaving, rpc::Refused::key);
+  EXPECT_EQ(machine.clients(), 1u);
+}
+
+TEST_F(RpcServerMachine, turns_away_who_is_one_too_many_and_who_cannot_be) {
+  greet(kPeer, greeting(), 1);
+  greet(kPeer, greeting(), 2);
+  EXPECT_EQ(machine.clients(), 2u);
+  greet(kPeer, greeting(), 3);  // of one interface
+  EXPECT_EQ(machine.clients(), 2u);
+  EXPECT_EQ(reply_of(port.sent.back().word).kind, Kind::full);
+  EXPECT_EQ(port.sent.back().word >> 40, 3u);
+  greet(kOther, greeting(), 1);
+  EXPECT_EQ(machine.clients(), 3u);
+  greet(79, greeting(), 1);  // of all
+  EXPECT_EQ(machine.clients(), 3u);
+  const std::size_t sent = port.sent.size();
+  Greeting wrong = greeting();
+  wrong.shape += 1u << 14;  // another version
+  greet(79, wrong);
+  wrong = greeting(4, 64);  // a stride too short
+  greet(79, wrong);
+  wrong = greeting(4, 16384);
+  greet(79, wrong);
+  wrong = greeting(4, 2048, 0xFFFFFFFF);
+  greet(79, wrong);
+  EXPECT_EQ(machine.clients(), 3u);
+  EXPECT_EQ(port.sent.size(), sent);
+  EXPECT_EQ(refused(rpc::Refused::greeting), 6u);
+}
+
+TEST_F(RpcServerMachine, puts_greetings_together_that_come_mixed) {
+  const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting());
+  for (std::size_t i = 0; i != kGreetingWords; ++i) {
+    for (const std::uint32_t mark : {1u, 2u}) hear(word_at_door(kPeer, greeting_word(mark, i, words[i])));
+    hear(word_at_door(kPeer, greeting_word(3, kGreetingWords + i, 5)));  // no place of a word
+  }
+  EXPECT_EQ(machine.clients(), 2u);
+}
+
+TEST_F(RpcServerMachine, holds_little_of_greetings_that_never_end) {
+  for (std::uint32_t mark = 0; mark != 10'000; ++mark) hear(word_at_door(kPeer, greeting_word(mark, 0, 1)));
+  for (std::uint64_t peer = 100; peer != 10'000; ++peer) hear(word_at_door(peer, greeting_word(1, 0, 1)));
+  EXPECT_EQ(machine.clients(), 0u);
+  greet(kPeer, greeting());
+  EXPECT_EQ(machine.clients(), 1u);
+}
+
+TEST_F(RpcServerMachine, keeps_replies_that_find_no_room) {
+  greet(kPeer, greeting());
+  ASSERT_EQ(hear(call(kPeer, 10, 1, {.sequence = 1})), Machine::Heard::call);
+  port.answer = Status::queue_full;
+  machine.finish(taken, Cause::none, true, std::as_bytes(std::span("abc", 3)));
+  EXPECT_TRUE(machine.owes());
+  EXPECT_FALSE(machine.settle_owed());
+  expect_refused(call(kPeer, 10, 1, {.sequence = 2}), rpc::Refused::busy);  // nobody has told it to
+  port.answer = Status::ok;
+  EXPECT_TRUE(machine.settle_owed());
+  ASSERT_EQ(port.sent.size(), 2u);
+  EXPECT_EQ(port.sent[1].data.size(), 3u);
+  EXPECT_EQ(hear(call(kPeer, 10, 1, {.sequence = 2})), Machine::Heard::call);
+  machine.finish(taken, Cause::none, true, {});
+}
+
+TEST_F(RpcServerMachine, sends_long_replies_to_the_entry_of_their_stack) {
+  greet(kPeer, greeting());
+  ASSERT_EQ(hear(call(kPeer, 10, 3, {.sequence = 1})), Machine::Heard::call);
+  EXPECT_EQ(machine.room(*taken.client), 65536u);
+  const std::vector<std::byte> data(5000);
+  machine.finish(taken, Cause::none, true, data);
+  ASSERT_EQ(port.sent.size(), 2u);
+  EXPECT_EQ(port.sent[1].ticket.entry, 3u);
+  EXPECT_EQ(port.sent[1].ticket.incarnation, 9u);
+  EXPECT_EQ(port.sent[1].offset, 4 * 2048u + 3 * 65536u);
+  EXPECT_TRUE(machine.owes());  // the interface reads it
+  expect_refused(call(kPeer, 10, 3, {.sequence = 2}), rpc::Refused::busy);
+  port.under_way = Status::ok;
+  EXPECT_TRUE(machine.settle_owed());
+  EXPECT_EQ(hear(call(kPeer, 10, 3, {.sequence = 2})), Machine::Heard::call);
+  machine.finish(taken, Cause::none, true, data);
+  Notification end;
+  end.kind = Notification::Kind::link_ended;
+  end.peer = kPeer;
+  port.under_way = Status::pending;
+  EXPECT_TRUE(machine.owes());
+  hear(end);
+  EXPECT_EQ(port.cancelled, 1);
+  EXPECT_FALSE(machine.owes());
+}
+
+TEST_F(RpcServerMachine, takes_long_frames_and_arms_their_entry_after_the_reply_alone) {
+  greet(kPeer, greeting());
+  port.long_metadata = {word_of(CallWord{.procedure = 1, .sequence = 1}), 2};
+  Notification next;
+  next.slot = 11;
+  next.peer = kPeer;
+  next.length = 3000;
+  ASSERT_EQ(hear(next), Machine::Heard::call);
+  EXPECT_TRUE(taken.longer);
+  EXPECT_EQ(taken.frame.size(), 3000u);
+  EXPECT_EQ(port.places[10]->armed, 0);
+  machine.finish(taken, Cause::none, true, {});
+  EXPECT_EQ(port.places[10]->armed, 1);
+  // What cannot be is armed at once, and costs its sender the message.
+  port.long_metadata.stack = 4;
+  expect_refused(next, rpc::Refused::stack);
+  port.long_metadata = {word_of(CallWord{.sequence = 1}), 2};
+  expect_refused(next, rpc::Refused::sequence);
+  port.long_good = false;
+  expect_refused(next, rpc::Refused::kind);
+  EXPECT_EQ(port.places[10]->armed, 4);
+}
+
+TEST_F(RpcServerMachine, remembers_how_the_last_calls_of_a_client_ended) {
+  greet(kPeer, greeting());
+  const auto run = [&](std::uint32_t stack, std::uint16_t sequence, Cause cause, bool begun) {
+    ASSERT_EQ(hear(call(kPeer, 10, stack, {.sequence = sequence})), Machine::Heard::call);
+    machine.finish(taken, cause, begun, {});
+  };
+  run(0, 1, Cause::none, true);
+  run(1, 1, Cause::over, false);
+  ASSERT_EQ(hear(call(kPeer, 10, 2, {.sequence = 3})), Machine::Heard::call);
+  const Machine::Taken running = taken;
+  Notification end;
+  end.kind = Notification::Kind::link_ended;
+  end.peer = kPeer;
+  hear(end);
+  EXPECT_TRUE(machine.cancelled(running));
+  expect_refused(call(kPeer, 10, 3, {.sequence = 1}), rpc::Refused::key);  // it is not done any more
+
+  greet(kPeer, greeting(), 2);
+  const auto ask = [&](FateQuestion question, std::uint64_t peer = kPeer, std::uint32_t number = 12) {
+    static std::uint16_t sequence = 0;
+    EXPECT_EQ(hear(call(peer, number, 0, {.procedure = static_cast<std::uint16_t>(Own::settle),
+                                          .sequence = ++sequence})),
+              Machine::Heard::call);
+    std::array<std::byte, 64> room;
+    Writer reply(room);
+    const Cause cause =
+        machine.administer(taken, std::as_writable_bytes(std::span{&question, 1}), reply);
+    machine.finish(taken, cause, true, {});
+    return cause == Cause::none ? static_cast<int>(room[0]) : -1;
+  };
+  EXPECT_EQ(ask({1, 0, 1}), static_cast<int>(Fate::done));
+  EXPECT_EQ(ask({1, 1, 1}), static_cast<int>(Fate::not_done));
+  EXPECT_EQ(ask({1, 2, 3}), static_cast<int>(kStillRunning));
+  EXPECT_EQ(ask({1, 3, 1}), static_cast<int>(Fate::not_done));
+  EXPECT_EQ(ask({1, 0, 2}), static_cast<int>(Fate::not_done));
+  EXPECT_EQ(ask({1, 9, 1}), static_cast<int>(Fate::unknown));
+  EXPECT_EQ(ask({5, 0, 1}), static_cast<int>(Fate::unknown));
+  EXPECT_EQ(ask({2, 0, 1}), -1);  // its own session goes on
+  const std::size_t sent = port.sent.size();
+  machine.finish(running, Cause::none, true, {});
+  EXPECT_EQ(port.sent.size(), sent);  // nobody waits
+  EXPECT_EQ(ask({1, 2, 3}), static_cast<int>(Fate::done));
+  greet(kOther, greeting());
+  EXPECT_EQ(ask({1, 0, 1}, kOther, 14), static_cast<int>(Fate::unknown));  // another's
+}
+
+TEST_F(RpcServerMachine, tells_numbers_and_signatures) {
+  greet(kPeer, greeting());
+  const auto ask = [&](Own own, std::vector<std::uint64_t> words) {
+    static std::uint16_t sequence = 0;
+    EXPECT_EQ(
+        hear(call(kPeer, 10, 0, {.procedure = static_cast<std::uint16_t>(own), .sequence = ++sequence})),
+        Machine::Heard::call);
+    std::array<std::byte, 64> room;
+    Writer reply(room);
+    const Cause cause = machine.administer(taken, std::as_writable_bytes(std::span{words}), reply);
+    machine.finish(taken, cause, true, {});
+    const auto written = reply.written();
+    return cause == Cause::none
+               ? std::string(reinterpret_cast<const char*>(written.data()), written.size())
+               : std::string("refused");
+  };
+  const std::string numbers = ask(Own::bind, {hash_of("plus"), hash_of("plus()"), hash_of("minus"), 5, 6, 7});
+  EXPECT_EQ(numbers, std::string("\x01\x00\xFE\xFF\xFF\xFF", 6));
+  EXPECT_EQ(ask(Own::bind, {1}), "refused");
+  EXPECT_EQ(ask(Own::tell, {hash_of("minus")}), "minus(i32,i32)->i32");
+  EXPECT_EQ(ask(Own::tell, {5}), "refused");
+  EXPECT_EQ(ask(Own::settle, {}), "refused");
+  EXPECT_EQ(ask(static_cast<Own>(0xFFF9), {}), "refused");
+}
+
+TEST_F(RpcServerMachine, lets_go_whoever_leaves_once_its_calls_are_over) {
+  greet(kPeer, greeting());
+  ASSERT_EQ(hear(call(kPeer, 10, 1, {.sequence = 1})), Machine::Heard::call);
+  hear(call(kPeer, 10, 1, {.procedure = static_cast<std::uint16_t>(Own::leave)}));
+  EXPECT_EQ(machine.clients(), 1u);
+  machine.finish(taken, Cause::none, true, {});
+  EXPECT_EQ(machine.clients(), 0u);
+  EXPECT_EQ(hear(call(kPeer, 10, 1, {.sequence = 2})), Machine::Heard::nothing);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
