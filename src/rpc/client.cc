@@ -34,8 +34,7 @@ const ClientOptions& checked(const ClientOptions& options) {
     throw Error(ErrorCode::invalid_argument, "a client has 1 to 1024 stacks");
   if (options.frame < kLeastFrame || options.frame > kMostFrame)
     throw Error(ErrorCode::invalid_argument, "a frame has 128 to 8064 bytes");
-  if (options.result > kMostLong)
-    throw Error(ErrorCode::invalid_argument, "a result has 1 GiB at most");
+  if (options.result > kMostLong) throw Error(ErrorCode::invalid_argument, "a result has 1 GiB at most");
   return options;
 }
 
@@ -96,7 +95,7 @@ void ClientCore::Inside::open(const Ticket& to) {
   door = to;
   const Guard guard(lock);
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  // What stands in the queue is of the time before, the end of that link among it.
+  // The queue has news of the time before, the end of that link among them.
   for (Notification old; take_standing(old);) static_cast<void>(machine.hear(old));
   machine.open(door);
 }
@@ -176,7 +175,7 @@ bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept 
   }
   out.fate = look == Machine::Look::done || reply.begun ? Fate::done : Fate::not_done;
   out.cause = reply.cause;
-  out.status = look == Machine::Look::done ? Status::ok
+  out.status = look == Machine::Look::done             ? Status::ok
                : reply.cause == Cause::result_too_long ? Status::too_long
                                                        : Status::refused;
   if (reply.cause == Cause::threw) {
@@ -412,7 +411,8 @@ Status ClientCore::leave(Row& row) noexcept {
       messages[i] = {each.frame, each.word, inside.machine.place_of(each.call.stack)};
     }
     std::size_t sent = 0;
-    const Status status = inside.port.send_row(inside.machine.server(), std::span(messages).first(count), sent);
+    const Status status =
+        inside.port.send_row(inside.machine.server(), std::span(messages).first(count), sent);
     row.left += sent;
     if (status != Status::ok) return status;
   }

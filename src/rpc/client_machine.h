@@ -26,7 +26,7 @@ using hamlyn::rpc::CallId;
 
 struct ClientLimits {
   std::uint32_t stacks = 16;
-  std::size_t frame = 2048;   // of a result
+  std::size_t frame = 2048;    // of a result
   std::size_t result = 65536;  // of a long one; 0: none
 };
 
@@ -80,7 +80,8 @@ class ClientMachine {
           const std::uint64_t word = greeting_word(mark_, said_, greeting_[said_]);
           const Status status = port_.send_fast(door_, {}, word, 0, false);
           if (passes(status)) return Status::pending;
-          // A link that ends is not let go yet. Whether there is another, and if not why, `connect` says then.
+          // A link that ends is not let go yet. Whether there is another, and if not why, `connect` says
+          // then.
           if (status == Status::link_ended) {
             said_ = 0;
             return Status::pending;
@@ -121,7 +122,9 @@ class ClientMachine {
   Status start(std::size_t place, std::span<const std::byte> frame, std::uint16_t left, std::uint8_t depth,
                bool urgent, CallId& out) noexcept {
     if (step_ != Step::open) [[unlikely]]
-      return step_ == Step::failed ? failure_ : step_ == Step::ended ? Status::link_ended : Status::connecting;
+      return step_ == Step::failed  ? failure_
+             : step_ == Step::ended ? Status::link_ended
+                                    : Status::connecting;
     if (!has(place)) [[unlikely]]
       return Status::refused;
     return send(numbers_[place], frame, left, depth, urgent, out);
@@ -158,7 +161,7 @@ class ClientMachine {
     if (stack->state == State::out) return Look::out;
     return stack->reply.kind == Kind::result ? Look::done : Look::failed;
   }
-  // Of one that is done or has failed: copies what came, and frees the stack. False: no memory.
+  // Copies what came of one that is done or has failed, and frees the stack. False: no memory.
   bool take(CallId call, Landing& into, ReplyWord& reply) noexcept {
     Stack& stack = *stack_of(call);
     reply = stack.reply;
@@ -189,7 +192,7 @@ class ClientMachine {
       stack->forgotten = true;
     }
   }
-  // What is known of a call that is over.
+  // Tells what is known of a call that is over.
   Fate fate(CallId call) const noexcept {
     const Stack* const stack = stack_of(call);
     if (stack != nullptr && stack->state == State::done)
@@ -309,8 +312,8 @@ class ClientMachine {
     free_.pop_back();
     return number;
   }
-  std::uint64_t word_for(std::uint16_t procedure, std::uint16_t number, std::uint16_t left, std::uint8_t depth,
-                         bool urgent) const noexcept {
+  std::uint64_t word_for(std::uint16_t procedure, std::uint16_t number, std::uint16_t left,
+                         std::uint8_t depth, bool urgent) const noexcept {
     return word_of(CallWord{procedure, left, next_sequence(stacks_[number].last), depth, urgent});
   }
   void note_out(std::uint16_t number) noexcept {
@@ -330,8 +333,8 @@ class ClientMachine {
     free_.push_back(number);  // it has room for all of them
   }
 
-  Status send(std::uint16_t procedure, std::span<const std::byte> frame, std::uint16_t left, std::uint8_t depth,
-              bool urgent, CallId& out) noexcept {
+  Status send(std::uint16_t procedure, std::span<const std::byte> frame, std::uint16_t left,
+              std::uint8_t depth, bool urgent, CallId& out) noexcept {
     if (free_.empty()) [[unlikely]]
       return Status::queue_full;
     const std::uint16_t number = free_.back();
@@ -370,8 +373,8 @@ class ClientMachine {
     if (stack.frame == nullptr) return Status::no_buffer;
     std::memcpy(stack.frame.get(), frame.data(), frame.size());
     const LongCall call = protocols::in_wire_order(LongCall{word, number});
-    const Status status = port_.send(long_ticket_, {stack.frame.get(), frame.size()},
-                                     std::as_bytes(std::span{&call, 1}));
+    const Status status =
+        port_.send(long_ticket_, {stack.frame.get(), frame.size()}, std::as_bytes(std::span{&call, 1}));
     if (status != Status::ok && status != Status::pending) {
       stack.frame.reset();
       return passes(status) ? Status::queue_full : ended_by(status);
@@ -387,8 +390,8 @@ class ClientMachine {
         there && (next.fast ? next.offset == number << landing_shift_ && next.length <= port_.stride()
                             : next.offset == port_.long_offset(number) && next.length <= limits_.result);
     if (!at_its_place || !reply.good || stacks_[number].state != State::out ||
-        reply.sequence != stacks_[number].last || (step_ != Step::open && step_ != Step::binding &&
-                                                   step_ != Step::telling)) [[unlikely]] {
+        reply.sequence != stacks_[number].last ||
+        (step_ != Step::open && step_ != Step::binding && step_ != Step::telling)) [[unlikely]] {
       ++refused_;
       if (there && !next.fast && !stacks_[number].longer) port_.arm(static_cast<std::uint32_t>(number));
       return false;
@@ -495,7 +498,8 @@ class ClientMachine {
     Reader numbers(landing.bytes);
     for (; numbers.left() != 0; ++bound_) {
       const auto number = numbers.number<std::uint16_t>();
-      if (!numbers.good() || bound_ == procedures_.size() || (number >= kReserved && number < kOtherSignature))
+      if (!numbers.good() || bound_ == procedures_.size() ||
+          (number >= kReserved && number < kOtherSignature))
         return fail(Status::broken);
       numbers_[bound_] = number;
       if (number == kOtherSignature) return tell();

@@ -1,5 +1,5 @@
 #pragma once
-// What calls that a handler makes have from the call that it serves: its time, and how deep they are.
+// Calls that a handler makes have from the call that it serves its time, and how deep they are.
 #include <cstdint>
 
 #include "base/namespaces.h"
@@ -12,7 +12,7 @@ struct Inherited {
   std::uint8_t depth = 0;  // of the calls that this thread makes
 };
 
-// Of the calling thread.
+// Returns that of the calling thread.
 Inherited& inherited() noexcept;
 
 }  // namespace hamlyn::internal_::rpc

@@ -5,8 +5,8 @@
 //   client to server    to the door, which is public: six words of a greeting, in any order
 //   server to client    Admission, into the place of stack 0
 //   client to server    calls, each a frame at the place of its stack, with a word; a long frame into a
-//                       paranoid entry, with the word and the stack as its metadata. Procedures from kReserved
-//                       on are the library's
+//                       paranoid entry, with the word and the stack as its metadata. Procedures from
+//                       kReserved on are the library's
 //   server to client    results, each at the place of its stack
 //   either way          a put of a sequence number to the stack's flag: the call is cancelled
 #include <algorithm>
@@ -47,8 +47,8 @@ constexpr std::size_t first_frame(std::size_t stacks, std::size_t stride) noexce
   return (stacks * kFlag + stride - 1) / stride * stride;
 }
 
-// Places of a slot with so many stacks. Half of them the other side can count on: a message for each stack, and
-// a farewell. With fewer than 256 what is free is told of too often (docs/performance.md).
+// Places of a slot with so many stacks. Half of them the other side can count on: a message for each stack,
+// and a farewell. With fewer than 256 what is free is told of too often (docs/performance.md).
 constexpr std::uint32_t places_for(std::size_t stacks) noexcept {
   return static_cast<std::uint32_t>(std::max<std::size_t>(256, 2 * stacks + 2));
 }
@@ -153,21 +153,20 @@ constexpr std::uint64_t word_of(const ReplyWord& reply) noexcept {
 constexpr ReplyWord reply_of(std::uint64_t word) noexcept {
   ReplyWord out{static_cast<std::uint16_t>(word), static_cast<Kind>(word >> 16 & 0xFF),
                 static_cast<Cause>(word >> 24 & 0xFF), (word >> 32 & 1) != 0, word >> 33 == 0};
-  out.good = out.good && out.cause < Cause::count &&
-             (out.kind == Kind::failed) == (out.cause != Cause::none);
+  out.good = out.good && out.cause < Cause::count && (out.kind == Kind::failed) == (out.cause != Cause::none);
   return out;
 }
 
 // --- the greeting
 
-// What a client says of itself before it has a place where no other could write: where its results go.
+// A client's first words, before it has a place where no other could write: where its results go.
 struct Greeting {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
   std::uint32_t key_low = 0;
   std::uint32_t key_high = 0;
-  std::uint32_t shape = 0;   // stacks - 1, 10 bits; log2 of the stride, 4 bits; the version, 8 bits
-  std::uint32_t length = 0;  // bytes of a long result; 0: none
+  std::uint32_t shape = 0;        // stacks - 1, 10 bits; log2 of the stride, 4 bits; the version, 8 bits
+  std::uint32_t length = 0;       // bytes of a long result; 0: none
   std::uint32_t incarnation = 0;  // of the entries for long results
 };
 inline constexpr std::size_t kGreetingWords = sizeof(Greeting) / sizeof(std::uint32_t);
@@ -212,7 +211,7 @@ class Greeted {
   std::array<std::uint32_t, kGreetingWords> words_{};
 };
 
-// What a client is given: a slot of its own at the server.
+// A place that a client is given: a slot of its own at the server.
 struct Admission {
   static constexpr std::uint32_t kMagic = 0x43525048;  // "HPRC"
   std::uint32_t magic = kMagic;
@@ -239,10 +238,10 @@ void each_number(Admission& one, What what) noexcept {
   what(one.long_key), what(one.long_bound), what(one.long_incarnation), what(one.mark);
 }
 inline bool good(const Admission& one, std::uint32_t asked) noexcept {
-  return one.magic == Admission::kMagic && one.version == kWireVersion && one.session != 0 && one.stacks != 0 &&
-         one.stacks <= asked && std::has_single_bit(one.stride) && one.stride >= kLeastFrame &&
-         one.stride <= stride_of(kMostFrame) && one.frame >= kLeastFrame && one.frame <= one.stride &&
-         one.frame <= kMostFrame && one.long_bound <= kMostLong;
+  return one.magic == Admission::kMagic && one.version == kWireVersion && one.session != 0 &&
+         one.stacks != 0 && one.stacks <= asked && std::has_single_bit(one.stride) &&
+         one.stride >= kLeastFrame && one.stride <= stride_of(kMostFrame) && one.frame >= kLeastFrame &&
+         one.frame <= one.stride && one.frame <= kMostFrame && one.long_bound <= kMostLong;
 }
 
 // Asks how a call of a session that is over has ended.

@@ -31,7 +31,8 @@ constexpr int kMostAtOnce = 64;           // notifications, before other threads
 
 const ServerOptions& checked(const ServerOptions& options) {
   if (options.clients == 0 || options.clients > 1024 || options.of_one == 0)
-    throw Error(ErrorCode::invalid_argument, "a server has 1 to 1024 clients, and at least 1 of one interface");
+    throw Error(ErrorCode::invalid_argument,
+                "a server has 1 to 1024 clients, and at least 1 of one interface");
   if (options.stacks == 0 || options.stacks > kMostStacks)
     throw Error(ErrorCode::invalid_argument, "a client has 1 to 1024 stacks");
   if (options.frame < kLeastFrame || options.frame > kMostFrame)
@@ -54,7 +55,8 @@ std::vector<Procedure> table_of(const std::vector<Offered>& offered) {
     if (std::ranges::count_if(out, same) != 1)
       throw Error(ErrorCode::invalid_argument, "two procedures have one name, " + std::string(each.name));
   }
-  if (out.size() >= kReserved) throw Error(ErrorCode::invalid_argument, "a service has up to 65519 procedures");
+  if (out.size() >= kReserved)
+    throw Error(ErrorCode::invalid_argument, "a service has up to 65519 procedures");
   return out;
 }
 
@@ -301,7 +303,8 @@ Status ServerCore::run() noexcept {
     const Status status = inside_->serve(std::chrono::nanoseconds::max());
     if (status == Status::ok) [[likely]]
       continue;
-    return status == Status::cancelled && inside_->stopped.load(std::memory_order_relaxed) ? Status::ok : status;
+    return status == Status::cancelled && inside_->stopped.load(std::memory_order_relaxed) ? Status::ok
+                                                                                           : status;
   }
 }
 
@@ -322,7 +325,8 @@ std::size_t ServerCore::clients() const noexcept {
 std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> ServerCore::refused() const noexcept {
   std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> out{};
   const Guard guard(inside_->lock);
-  for (std::size_t i = 0; guard && i != out.size(); ++i) out[i] = inside_->machine.refused(static_cast<Refused>(i));
+  for (std::size_t i = 0; guard && i != out.size(); ++i)
+    out[i] = inside_->machine.refused(static_cast<Refused>(i));
   return out;
 }
 

@@ -293,7 +293,8 @@ class ServerMachine {
     if (stack.leaving) {
       status = port_.status(stack.handle);
     } else if (stack.data.size() <= short_room(client)) {
-      status = port_.send_fast(client.replies, stack.data, stack.word, offset_of(client, number), stack.urgent);
+      status =
+          port_.send_fast(client.replies, stack.data, stack.word, offset_of(client, number), stack.urgent);
     } else {
       Ticket ticket = client.replies;
       ticket.entry = number;
@@ -348,8 +349,7 @@ class ServerMachine {
     ticket.slot = greeting.slot;
     ticket.generation = greeting.generation;
     ticket.key = greeting.key_low | std::uint64_t{greeting.key_high} << 32;
-    if (shape)
-      ticket.bound = shape->stacks * (std::uint64_t{shape->stride} + greeting.length);
+    if (shape) ticket.bound = shape->stacks * (std::uint64_t{shape->stride} + greeting.length);
     if (!shape || greeting.length > kMostLong || invalid(ticket) != nullptr) {
       refuse(Refused::greeting);
       return;
@@ -436,8 +436,8 @@ class ServerMachine {
   // The ends of many links may be told as one, of peer 0: then any of them may have.
   void end(std::uint64_t peer) noexcept {
     std::erase_if(greeters_, [&](const Greeter& each) { return peer == 0 || each.peer == peer; });
-    owing_ -= std::erase_if(
-        strangers_, [&](const auto& each) { return peer == 0 || each.first.interface == peer; });
+    owing_ -= std::erase_if(strangers_,
+                            [&](const auto& each) { return peer == 0 || each.first.interface == peer; });
     for (auto& client : clients_) {
       if (client == nullptr || client->gone || (peer != 0 && client->peer != peer)) continue;
       client->gone = true;

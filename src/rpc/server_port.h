@@ -29,7 +29,7 @@ class ServerPort {
         terminus_(interface, {.entries = 1024}),
         urgent_(interface, {.priority = Priority::urgent}) {}
 
-  // What one client may write: a flag for each stack, a frame for each, and a long one.
+  // Memory that one client may write: a flag for each stack, a frame for each, and a long one.
   class Place {
    public:
     Place(Interface& interface, NotificationQueue& queue, std::size_t stacks, std::size_t frame,

@@ -25,7 +25,7 @@ class Spin {
         return looks_ == 1 || spin_.waits_ != hamlyn::rpc::Waits::sleep;
       return in_time();
     }
-    // It came. Or it came while this thread slept, in which time looking on would have found it.
+    // Says that it came, to this thread while it looked, or while it slept.
     void found() noexcept {
       if (looks_ >= 8) [[unlikely]]
         spin_.pays(library::Clock::now() - begin_ < kLongest);
@@ -50,7 +50,8 @@ class Spin {
 
   void pays(bool so) noexcept {
     const std::int64_t lately = lately_.load(std::memory_order_relaxed);
-    const std::int64_t next = so ? std::min(kLongest.count(), 2 * lately) : std::max(kShortest.count(), lately / 2);
+    const std::int64_t next =
+        so ? std::min(kLongest.count(), 2 * lately) : std::max(kShortest.count(), lately / 2);
     if (next != lately) lately_.store(next, std::memory_order_relaxed);
   }
 

@@ -181,6 +181,7 @@ def main(daemon, program, gives_up=None, peer=None):
             "sends": "64 messages of 200000 bytes, 8 at a time",
             "termini": "3 termini have sent 8 messages each",
             "remote": "1000 jobs, each done once",
+            "rpc_bank": "three tellers have gone, and the bank has 30000 cents",
             "shmem": "4 processes, guarded heaps: all is as it should be",
             "barrier": "50 rounds of 3 members",
             "echo": "three clients heard what they had said",

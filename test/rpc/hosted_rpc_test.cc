@@ -65,8 +65,8 @@ TEST(HostedRpc, carries_frames_of_each_length) {
   hosted.add([](Hosted& all) {
     Interface interface;
     rpc::Client<Calculator> client(interface, "calculator");
-    for (const std::size_t length : {0u, 1u, 12u, 13u, 36u, 37u, 60u, 64u, 500u, 1500u, 2044u, 2045u, 5000u,
-                                     30'000u, 65'532u}) {
+    for (const std::size_t length :
+         {0u, 1u, 12u, 13u, 36u, 37u, 60u, 64u, 500u, 1500u, 2044u, 2045u, 5000u, 30'000u, 65'532u}) {
       auto sum = client.call<&Calculator::bytes>(std::vector<std::byte>(length, std::byte{3}));
       all.expect(sum && *sum == 3 * length, "an argument of that length");
       auto zeros = client.call<&Calculator::zeros>(static_cast<std::uint32_t>(length));
@@ -108,7 +108,7 @@ class Ledger {
 };
 HAMLYN_RPC(Ledger, note, note_long)
 
-// What callers were told.
+// Fates that callers were told.
 using Told = std::map<std::uint64_t, rpc::Fate>;
 
 void keep(Ledger& ledger, std::chrono::nanoseconds idle) {

@@ -35,8 +35,7 @@ struct Listed {
   std::vector<Marked> all(std::span<const Padded> of, const std::string& name) const;
   std::optional<Place> find(rpc::Call& call, std::string_view name) const noexcept;
 };
-HAMLYN_RPC(Listed, minus, nothing,
-           all, find)
+HAMLYN_RPC(Listed, minus, nothing, all, find)
 
 namespace {
 
@@ -70,11 +69,12 @@ class Hidden {
 };
 struct Empty {};
 struct ThirtyThree {
-  std::array<std::int32_t, 2> a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa,
-      bb, cc, dd, ee, ff, gg;
+  std::array<std::int32_t, 2> a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z,
+      aa, bb, cc, dd, ee, ff, gg;
 };
 
-static_assert(Travels<bool> && Travels<char> && Travels<std::uint64_t> && Travels<double> && Travels<std::byte>);
+static_assert(Travels<bool> && Travels<char> && Travels<std::uint64_t> && Travels<double> &&
+              Travels<std::byte>);
 static_assert(Travels<Small> && Travels<std::chrono::milliseconds> && Travels<Place> && Travels<Marked>);
 static_assert(Travels<Ticket> && Travels<Seed> && Travels<std::array<Place, 3>>);
 static_assert(Travels<std::pair<int, std::string>> && Travels<std::tuple<Place, std::optional<bool>>>);
@@ -165,7 +165,8 @@ TEST(RpcLayout, brings_values_back_and_takes_none_that_is_cut) {
 }
 
 TEST(RpcLayout, is_little_endian_at_multiples_with_zeros_between) {
-  const std::vector<std::byte> bytes = written(std::tuple<char, std::int32_t, std::string>{'a', 0x01020304, "b"});
+  const std::vector<std::byte> bytes =
+      written(std::tuple<char, std::int32_t, std::string>{'a', 0x01020304, "b"});
   const std::vector<unsigned char> wanted = {'a', 0, 0, 0, 4, 3, 2, 1, 1, 0, 0, 0, 'b', 0, 0, 0};
   ASSERT_EQ(bytes.size(), wanted.size());
   EXPECT_EQ(std::memcmp(bytes.data(), wanted.data(), wanted.size()), 0);

@@ -12,7 +12,7 @@ using namespace internal_::rpc;
 
 constexpr std::uint64_t kPeer = 77, kOther = 78;
 
-// What a machine does, noted.
+// Notes all that a machine does.
 class NotedPort {
  public:
   struct Place {
@@ -67,8 +67,10 @@ class NotedPort {
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
               SendHandle& handle) noexcept {
     handle.sequence = ++sends;
-    sent.push_back({ticket, {data.begin(), data.end()},
-                    base::load_little<std::uint64_t>(options.metadata.data()), options.offset});
+    sent.push_back({ticket,
+                    {data.begin(), data.end()},
+                    base::load_little<std::uint64_t>(options.metadata.data()),
+                    options.offset});
     return Status::pending;
   }
   Status status(SendHandle) const noexcept { return under_way; }
@@ -100,7 +102,8 @@ class RpcServerMachine : public testing::Test {
     out.word = word;
     return out;
   }
-  static Greeting greeting(std::uint32_t stacks = 4, std::size_t stride = 2048, std::uint32_t length = 65536) {
+  static Greeting greeting(std::uint32_t stacks = 4, std::size_t stride = 2048,
+                           std::uint32_t length = 65536) {
     return {5, 6, 7, 8, shape_of(stacks, stride), length, 9};
   }
   void greet(std::uint64_t peer, const Greeting& with, std::uint32_t mark = 1) {
@@ -109,7 +112,7 @@ class RpcServerMachine : public testing::Test {
       EXPECT_EQ(hear(word_at_door(peer, greeting_word(mark, i, words[i]))), Machine::Heard::nothing);
   }
   Machine::Heard hear(const Notification& next) { return machine.hear(next, taken); }
-  // Of the client whose place has that number.
+  // A call at the place of that number.
   Notification call(std::uint64_t peer, std::uint32_t number, std::uint64_t stack, const CallWord& word,
                     std::uint64_t length = 8) {
     Notification out;
@@ -283,7 +286,7 @@ TEST_F(RpcServerMachine, takes_long_frames_and_arms_their_entry_after_the_reply_
   EXPECT_EQ(port.places[10]->armed, 0);
   machine.finish(taken, Cause::none, true, {});
   EXPECT_EQ(port.places[10]->armed, 1);
-  // What cannot be is armed at once, and costs its sender the message.
+  // An entry whose message cannot be is armed at once: that costs its sender the message.
   port.long_metadata.stack = 4;
   expect_refused(next, rpc::Refused::stack);
   port.long_metadata = {word_of(CallWord{.sequence = 1}), 2};
@@ -313,13 +316,12 @@ TEST_F(RpcServerMachine, remembers_how_the_last_calls_of_a_client_ended) {
   greet(kPeer, greeting(), 2);
   const auto ask = [&](FateQuestion question, std::uint64_t peer = kPeer, std::uint32_t number = 12) {
     static std::uint16_t sequence = 0;
-    EXPECT_EQ(hear(call(peer, number, 0, {.procedure = static_cast<std::uint16_t>(Own::settle),
-                                          .sequence = ++sequence})),
+    EXPECT_EQ(hear(call(peer, number, 0,
+                        {.procedure = static_cast<std::uint16_t>(Own::settle), .sequence = ++sequence})),
               Machine::Heard::call);
     std::array<std::byte, 64> room;
     Writer reply(room);
-    const Cause cause =
-        machine.administer(taken, std::as_writable_bytes(std::span{&question, 1}), reply);
+    const Cause cause = machine.administer(taken, std::as_writable_bytes(std::span{&question, 1}), reply);
     machine.finish(taken, cause, true, {});
     return cause == Cause::none ? static_cast<int>(room[0]) : -1;
   };
@@ -351,9 +353,8 @@ TEST_F(RpcServerMachine, tells_numbers_and_signatures) {
     const Cause cause = machine.administer(taken, std::as_writable_bytes(std::span{words}), reply);
     machine.finish(taken, cause, true, {});
     const auto written = reply.written();
-    return cause == Cause::none
-               ? std::string(reinterpret_cast<const char*>(written.data()), written.size())
-               : std::string("refused");
+    return cause == Cause::none ? std::string(reinterpret_cast<const char*>(written.data()), written.size())
+                                : std::string("refused");
   };
   const std::string numbers = ask(Own::bind, {hash_of("plus"), hash_of("plus()"), hash_of("minus"), 5, 6, 7});
   EXPECT_EQ(numbers, std::string("\x01\x00\xFE\xFF\xFF\xFF", 6));

@@ -16,6 +16,7 @@
 #include "library/control/link_message.h"
 #include "node/client/protocol.h"
 #include "node/mind/node_wire.h"
+#include "rpc/rpc_wire.h"
 #include "segment/clerk_wire.h"
 #include "segment/registry.h"
 #include "tool/transfer_wire.h"
@@ -106,6 +107,16 @@ std::vector<Structure> structures() {
         FIELD(segment::ClerkMessage, generation), FIELD(segment::ClerkMessage, interface),
         FIELD(segment::ClerkMessage, uid), FIELD(segment::ClerkMessage, gid),
         FIELD(segment::ClerkMessage, pid), FIELD(segment::ClerkMessage, reserved)}},
+      {"rpc::Admission",
+       sizeof(internal_::rpc::Admission),
+       {FIELD(internal_::rpc::Admission, magic), FIELD(internal_::rpc::Admission, version),
+        FIELD(internal_::rpc::Admission, session), FIELD(internal_::rpc::Admission, stacks),
+        FIELD(internal_::rpc::Admission, stride), FIELD(internal_::rpc::Admission, frame),
+        FIELD(internal_::rpc::Admission, slot), FIELD(internal_::rpc::Admission, generation),
+        FIELD(internal_::rpc::Admission, key), FIELD(internal_::rpc::Admission, long_slot),
+        FIELD(internal_::rpc::Admission, long_generation), FIELD(internal_::rpc::Admission, long_key),
+        FIELD(internal_::rpc::Admission, long_bound), FIELD(internal_::rpc::Admission, long_incarnation),
+        FIELD(internal_::rpc::Admission, mark)}},
       {"BulkRingOffer",
        sizeof(BulkRingOffer),
        {FIELD(BulkRingOffer, ticket), FIELD(BulkRingOffer, pieces), FIELD(BulkRingOffer, version)}},

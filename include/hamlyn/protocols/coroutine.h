@@ -21,6 +21,7 @@
 #include <exception>
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,12 @@ class Loop {
   auto close(StreamSender& to) {
     return Wait(*this, [&to] { return opening(to.close(std::chrono::nanoseconds{0})); });
   }
+  // Until `look`, a function of the caller's, returns an optional that is not empty: that value. It is called
+  // at once, and whenever something may have changed.
+  template <class Look>
+  auto await_value(Look look) {
+    return Value(*this, std::move(look));
+  }
   // Until a message is no longer pending: its buffer is free.
   auto sent(Terminus& terminus, SendHandle handle) {
     return Wait(*this, [&terminus, handle] {
@@ -145,6 +152,25 @@ class Loop {
     Loop& loop_;
     Look look_;
     Status status_ = Status::timed_out;
+  };
+  // Asks `look` until it has a value.
+  template <class Look>
+  class Value {
+   public:
+    Value(Loop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
+    bool await_ready() {
+      value_ = look_();
+      return value_.has_value();
+    }
+    void await_suspend(std::coroutine_handle<> frame) {
+      loop_.waiting_.push_back({frame, [this] { return await_ready(); }});
+    }
+    auto await_resume() { return std::move(*value_); }
+
+   private:
+    Loop& loop_;
+    Look look_;
+    std::invoke_result_t<Look&> value_;
   };
   struct Waiting {
     std::coroutine_handle<> frame;

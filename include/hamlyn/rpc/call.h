@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "hamlyn/values/priority.h"
 #include "hamlyn/values/status.h"
@@ -51,12 +53,12 @@ const char* name(Cause cause) noexcept;
 struct CallId {
   std::uint64_t server = 0;    // its interface
   std::uint32_t session = 0;   // one opening of the client
-  std::uint16_t stack = 0;
+  std::uint16_t stack = 0;     // of the client's, at the server
   std::uint16_t sequence = 0;  // 0: of no call
 };
 
-// What a handler is told of the call that it serves, if its first parameter is a `Call&`. Threads: those
-// that the handler lets look, until it returns.
+// Tells a handler of the call that it serves, if its first parameter is a `Call&`. Threads: those that the
+// handler lets look, until it returns. Owner: the server.
 class Call {
  public:
   explicit Call(const internal_::rpc::Serving& serving) noexcept : serving_(serving) {}
@@ -71,20 +73,25 @@ class Call {
   // The time that is left; nanoseconds::max() if the call has no deadline. Calls that the handler makes have
   // no more than that.
   std::chrono::nanoseconds left() const noexcept;
+  // The level that the caller has chosen.
   Priority priority() const noexcept;
 
  private:
   const internal_::rpc::Serving& serving_;
 };
 
-// Thrown by Result::value. Threads: a value, as any exception. Owner: its catcher.
+// Tells of a call that is not ok: Result::value throws it. Threads: a value, as any exception. Owner: its
+// catcher.
 class Failed : public std::runtime_error {
  public:
   // For Result.
   Failed(Status status, Cause cause, Fate fate, const std::string& what)
       : std::runtime_error(what), status_(status), cause_(cause), fate_(fate) {}
+  // As Result::status, and so on.
   Status status() const noexcept { return status_; }
+  // As Result::cause.
   Cause cause() const noexcept { return cause_; }
+  // As Result::fate.
   Fate fate() const noexcept { return fate_; }
 
  private:
@@ -112,10 +119,13 @@ struct Ending {
 
 namespace rpc {
 
-// How a call ended, and what it returned. A value that is moved.
+// How a call ended, and what it returned. A value that is moved. Threads: one at a time. Owner: its caller.
 template <class Returned>
 class [[nodiscard]] Result {
  public:
+  // The type of what it returned; of a procedure that returns nothing, an empty one.
+  using Value = std::conditional_t<std::is_void_v<Returned>, std::monostate, Returned>;
+
   // For clients.
   explicit Result(internal_::rpc::Ending ending) noexcept : ending_(std::move(ending)) {}
 
@@ -124,44 +134,28 @@ class [[nodiscard]] Result {
   // many calls are under way as the client has stacks; broken: the server has sent what no server sends;
   // forked.
   Status status() const noexcept { return ending_.status; }
+  // Why it was refused; none: it was not.
   Cause cause() const noexcept { return ending_.cause; }
+  // Whether the procedure was done.
   Fate fate() const noexcept { return ending_.fate; }
+  // The call, for Client::settle.
   CallId call() const noexcept { return ending_.call; }
-  // What the procedure threw says, cut after 200 bytes.
+  // Says what the procedure threw, cut after 200 bytes.
   std::string_view text() const noexcept { return ending_.words(); }
 
   explicit operator bool() const noexcept { return ending_.status == Status::ok; }
   // Only if it is ok.
-  Returned& operator*() noexcept { return value_; }
-  Returned* operator->() noexcept { return &value_; }
-  // Throws Failed unless it is ok.
-  Returned& value() {
+  Value& operator*() noexcept { return value_; }
+  Value* operator->() noexcept { return &value_; }
+  // Returns what the procedure did; throws Failed unless it is ok.
+  Value& value() {
     if (!*this) internal_::rpc::throw_failed(ending_);
     return value_;
   }
 
  private:
   internal_::rpc::Ending ending_;
-  Returned value_{};
-};
-
-template <>
-class [[nodiscard]] Result<void> {
- public:
-  // As above.
-  explicit Result(internal_::rpc::Ending ending) noexcept : ending_(std::move(ending)) {}
-  Status status() const noexcept { return ending_.status; }
-  Cause cause() const noexcept { return ending_.cause; }
-  Fate fate() const noexcept { return ending_.fate; }
-  CallId call() const noexcept { return ending_.call; }
-  std::string_view text() const noexcept { return ending_.words(); }
-  explicit operator bool() const noexcept { return ending_.status == Status::ok; }
-  void value() const {
-    if (!*this) internal_::rpc::throw_failed(ending_);
-  }
-
- private:
-  internal_::rpc::Ending ending_;
+  Value value_{};
 };
 
 // How a side waits (paper 4, section 5.4).

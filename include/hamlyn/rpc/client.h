@@ -39,14 +39,14 @@ struct ClientOptions {
   std::size_t result = 65536;               // bytes of a result at most; each stack has that room
   std::chrono::milliseconds timeout{5000};  // to find the server and to be let in
   std::chrono::nanoseconds time = std::chrono::nanoseconds::max();  // of each call
-  Waits waits = Waits::lately;              // for results
+  Waits waits = Waits::lately;                                      // for results
 };
 
 }  // namespace rpc
 
 namespace internal_::rpc {
 
-// What a caller says of its call.
+// Terms that a caller has for its call.
 struct Terms {
   std::chrono::nanoseconds time = std::chrono::nanoseconds::max();
   Priority priority = Priority::normal;
@@ -155,7 +155,7 @@ template <class Returned>
 hamlyn::rpc::Result<Returned> result_of(Ending ending, const Landing& landed) noexcept {
   if constexpr (std::is_void_v<Returned>) {
     if (ending.status == Status::ok && !landed.bytes.empty()) ending.status = Status::broken;
-    return hamlyn::rpc::Result<void>(std::move(ending));
+    return hamlyn::rpc::Result<Returned>(std::move(ending));
   } else {
     const bool came = ending.status == Status::ok;
     hamlyn::rpc::Result<Returned> out(std::move(ending));
@@ -235,7 +235,7 @@ class [[nodiscard]] Pending {
     return internal_::rpc::result_of<Returned>(std::move(ending), landing);
   }
 
-  // Of one that did not start, or whose result was taken.
+  // Tells of one that did not start, or whose result was taken.
   internal_::rpc::Ending over_already() const noexcept {
     internal_::rpc::Ending out;
     out.status = begun_.status;
@@ -250,7 +250,7 @@ class [[nodiscard]] Pending {
 };
 
 // Calls with terms of their own: `client.within(5ms).call<&Calculator::add>(2, 3)`. A value, for one
-// expression.
+// expression. Threads: one at a time. Owner: nobody; its client is there for longer.
 template <class Type>
 class Calls {
  public:
@@ -258,6 +258,7 @@ class Calls {
   Calls(internal_::rpc::ClientCore& core, const internal_::rpc::Terms& terms) noexcept
       : core_(core), terms_(terms) {}
 
+  // The type that a procedure returns.
   template <auto kFunction>
   using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
 
@@ -336,11 +337,12 @@ class Client {
   // Opens it again after its link has ended. As `opened`.
   Status reopen(std::chrono::nanoseconds timeout) noexcept { return core_.reopen(timeout); }
 
-  // Calls with the options' time.
+  // Calls with the options' time, as Calls::call.
   template <auto kFunction, class... Given>
   auto call(const Given&... arguments) {
     return plain().template call<kFunction>(arguments...);
   }
+  // Starts a call with the options' time, as Calls::start.
   template <auto kFunction, class... Given>
   auto start(const Given&... arguments) {
     return plain().template start<kFunction>(arguments...);
@@ -349,6 +351,7 @@ class Client {
   Calls<Type> within(std::chrono::nanoseconds time) noexcept {
     return Calls<Type>(core_, {time, Priority::normal});
   }
+  // Calls that overtake others, as Calls::urgent.
   Calls<Type> urgent() noexcept { return plain().urgent(); }
 
   // Whether the server has that procedure: it may be older than this program.
@@ -379,10 +382,11 @@ class Client {
 template <class Type>
 class Row {
  public:
+  // Begins a row of that client's calls.
   explicit Row(Client<Type>& client) noexcept : client_(client) {}
   Row(const Row&) = delete;
   Row& operator=(const Row&) = delete;
-  // What has not left is dropped, and its results say not_done.
+  // Drops the calls that have not left: their results say not_done.
   ~Row() { client_.core().drop(row_); }
 
   // Adds a call, which does not leave before `leave`.

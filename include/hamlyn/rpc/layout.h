@@ -25,8 +25,10 @@
 
 #include "hamlyn/rpc/members.h"
 
+namespace hamlyn {
+
 // Parts of calls. Nothing in here is for users.
-namespace hamlyn::internal_::rpc {
+namespace internal_::rpc {
 
 inline constexpr bool kInOrder = std::endian::native == std::endian::little;
 
@@ -49,7 +51,8 @@ class Writer {
   template <class Number>
   void number(Number value) noexcept {
     align(sizeof value);
-    std::array<unsigned char, sizeof value> out = std::bit_cast<std::array<unsigned char, sizeof value>>(value);
+    std::array<unsigned char, sizeof value> out =
+        std::bit_cast<std::array<unsigned char, sizeof value>>(value);
     if constexpr (!kInOrder) std::reverse(out.begin(), out.end());
     bytes(out.data(), sizeof out);
   }
@@ -124,12 +127,12 @@ struct Layout {
 
 template <class Type>
 concept Travels = Layout<Type>::kTravels;
-// What may be a result as well: no view.
+// Holds of a type that may be a result as well: no view.
 template <class Type>
 concept Returns = Travels<Type> && Layout<Type>::kOwns;
-// Of one size always.
+// Holds of a type that has one size always.
 template <class Type>
-concept Fixed = Travels<Type> && (Layout<Type>::kSize != 0);
+concept Fixed = Travels<Type> &&(Layout<Type>::kSize != 0);
 
 template <class Number>
 constexpr std::string_view spelling() noexcept {
@@ -152,9 +155,10 @@ constexpr std::string_view spelling() noexcept {
 }
 
 template <class Type>
-concept Number = (std::is_integral_v<Type> && !std::is_same_v<Type, bool> && !std::is_same_v<Type, wchar_t> &&
-                  sizeof(Type) <= 8) ||
-                 std::is_same_v<Type, float> || std::is_same_v<Type, double> || std::is_same_v<Type, std::byte>;
+concept Number =
+    (std::is_integral_v<Type> && !std::is_same_v<Type, bool> && !std::is_same_v<Type, wchar_t> &&
+     sizeof(Type) <= 8) ||
+    std::is_same_v<Type, float> || std::is_same_v<Type, double> || std::is_same_v<Type, std::byte>;
 
 template <Number Type>
 struct Layout<Type> {
@@ -180,8 +184,10 @@ struct Layout<bool> {
 
 // One that has each value of its underlying type, and so none that a stranger could invent.
 template <class Type>
-concept Enumeration = std::is_enum_v<Type> && !std::is_same_v<Type, std::byte> && requires { Type{0}; } &&
-                      Travels<std::underlying_type_t<Type>>;
+concept Enumeration = std::is_enum_v<Type> && !std::is_same_v<Type, std::byte> && requires {
+  Type{0};
+}
+&&Travels<std::underlying_type_t<Type>>;
 
 template <Enumeration Type>
 struct Layout<Type> {
@@ -230,7 +236,8 @@ struct InRow {
   static constexpr std::size_t size() noexcept {
     std::size_t at = 0;
     bool fixed = true;
-    ((at = rounded(at, Layout<Types>::kAlign) + Layout<Types>::kSize, fixed &= Layout<Types>::kSize != 0), ...);
+    ((at = rounded(at, Layout<Types>::kAlign) + Layout<Types>::kSize, fixed &= Layout<Types>::kSize != 0),
+     ...);
     return fixed ? rounded(at, align()) : 0;
   }
   // Without what stands between.
@@ -265,7 +272,8 @@ template <class Type>
 struct RowOf {
   template <class... Members>
   static InRow<std::remove_cvref_t<Members>...> of(Members&...);
-  using Row = decltype(with_members(std::declval<Type&>(), [](auto&... all) { return decltype(of(all...)){}; }));
+  using Row =
+      decltype(with_members(std::declval<Type&>(), [](auto&... all) { return decltype(of(all...)){}; }));
 };
 
 template <Record Type>
@@ -303,7 +311,8 @@ template <Travels Type, std::size_t kCount>
 requires(kCount != 0) struct Layout<std::array<Type, kCount>> {
   using Each = Layout<Type>;
   static constexpr bool kTravels = true, kOwns = Each::kOwns, kInPlace = Each::kInPlace;
-  static constexpr std::size_t kAlign = Each::kAlign, kSize = Each::kSize * kCount, kLeast = Each::kLeast * kCount;
+  static constexpr std::size_t kAlign = Each::kAlign, kSize = Each::kSize * kCount,
+                               kLeast = Each::kLeast * kCount;
   static void put(Writer& to, const std::array<Type, kCount>& value) noexcept {
     if constexpr (kInPlace) {
       to.align(kAlign);
@@ -463,7 +472,7 @@ struct Layout<std::vector<Type>> : List<Type> {
       out.resize(count);
       std::memcpy(static_cast<void*>(out.data()), bytes, count * sizeof(Type));
     } else {
-      // What is longer in memory than where it came from grows as it is read.
+      // A list that is longer in memory than where it came from grows as it is read.
       if constexpr (Fixed<Type>) out.reserve(count);
       for (std::size_t i = 0; i != count && from.good(); ++i) {
         Type each{};
@@ -522,4 +531,6 @@ constexpr bool may_be_result() noexcept {
   return true;
 }
 
-}  // namespace hamlyn::internal_::rpc
+}  // namespace internal_::rpc
+
+}  // namespace hamlyn

@@ -20,19 +20,21 @@
 
 #include "hamlyn/rpc/layout.h"
 
-namespace hamlyn::rpc {
+namespace hamlyn {
+
+namespace rpc {
 
 class Call;
 
-// What HAMLYN_RPC makes. A value of the compiler's.
+// Member functions that HAMLYN_RPC lists. A value of the compiler's.
 template <auto... kFunctions>
 struct Listing {
   std::string_view names;  // as they were written, with commas between
 };
 
-}  // namespace hamlyn::rpc
+}  // namespace rpc
 
-namespace hamlyn::internal_::rpc {
+namespace internal_::rpc {
 
 // FNV-1a of 64 bits.
 constexpr std::uint64_t hash_of(std::string_view text) noexcept {
@@ -55,6 +57,7 @@ template <class Owner, class Return, class... Parameters>
 struct Shape {
   using Class = Owner;
   using Result = Return;
+  using Declared = Pack<Parameters...>;
   using Arguments = std::tuple<std::remove_cvref_t<Parameters>...>;
   using Row = InRow<std::remove_cvref_t<Parameters>...>;
   static constexpr bool kAsksWho = false;
@@ -82,16 +85,16 @@ template <auto kFunction>
 using ShapeAt = ShapeOf<std::remove_const_t<decltype(kFunction)>>;
 
 // Refuses at compile time what cannot travel.
-template <class Arguments>
+template <class Declared>
 struct Parameters;
 template <class... Types>
-struct Parameters<std::tuple<Types...>> {
+struct Parameters<Pack<Types...>> {
   static constexpr bool kGood = (is_parameter<Types>() && ...);
 };
 template <class Shape>
 struct Checked {
   static constexpr bool kGood =
-      Parameters<typename Shape::Arguments>::kGood && may_be_result<typename Shape::Result>();
+      Parameters<typename Shape::Declared>::kGood && may_be_result<typename Shape::Result>();
 };
 
 // `name(types)->type`, in the library's own spelling.
@@ -108,19 +111,20 @@ std::string signature_of(std::string_view name) {
   return out;
 }
 
-// What a program knows of a procedure.
+// A procedure, as a program knows it.
 struct Procedure {
   std::string_view name;
   std::string signature;
-  std::uint64_t named = 0;   // the hash of the name
+  std::uint64_t named = 0;    // the hash of the name
   std::uint64_t signed_ = 0;  // that of the signature
 };
 
 // The listing of a class, found in its own namespace.
 template <class Type>
 constexpr auto listing() noexcept {
-  static_assert(requires { hamlyn_rpc_listing(static_cast<Type*>(nullptr)); },
-                "no HAMLYN_RPC(class, functions...) stands behind that class, in its namespace");
+  static_assert(
+      requires { hamlyn_rpc_listing(static_cast<Type*>(nullptr)); },
+      "no HAMLYN_RPC(class, functions...) stands behind that class, in its namespace");
   return hamlyn_rpc_listing(static_cast<Type*>(nullptr));
 }
 
@@ -162,16 +166,18 @@ constexpr std::size_t place_of() noexcept {
   return kPlace;
 }
 
-}  // namespace hamlyn::internal_::rpc
+}  // namespace internal_::rpc
+
+}  // namespace hamlyn
 
 // Lists up to 256 member functions of `Type`. A reserved word of the language is no name of one.
-#define HAMLYN_RPC(Type, ...)                                                          \
-  [[maybe_unused]] constexpr auto hamlyn_rpc_listing(Type*) noexcept {                 \
-    return ::hamlyn::rpc::Listing<HAMLYN_RPC_EACH(Type, __VA_ARGS__)>{#__VA_ARGS__};   \
+#define HAMLYN_RPC(Type, ...)                                                        \
+  [[maybe_unused]] constexpr auto hamlyn_rpc_listing(Type*) noexcept {               \
+    return ::hamlyn::rpc::Listing<HAMLYN_RPC_EACH(Type, __VA_ARGS__)>{#__VA_ARGS__}; \
   }
 
-// The rest takes a list apart, one name at a time. Each step of HAMLYN_RPC_MORE has the names that are left
-// looked at four times.
+// Parts of it, which take a list apart, one name at a time: HAMLYN_RPC_EACH, HAMLYN_RPC_ONE, HAMLYN_RPC_NOW,
+// HAMLYN_RPC_AGAIN, HAMLYN_RPC_MORE, HAMLYN_RPC_4, HAMLYN_RPC_3, HAMLYN_RPC_2 and HAMLYN_RPC_1.
 #define HAMLYN_RPC_EACH(Type, ...) HAMLYN_RPC_MORE(HAMLYN_RPC_ONE(Type, __VA_ARGS__))
 #define HAMLYN_RPC_ONE(Type, name, ...) \
   &Type::name __VA_OPT__(, HAMLYN_RPC_AGAIN HAMLYN_RPC_NOW(Type, __VA_ARGS__))

@@ -6,8 +6,8 @@
 //   server.run();
 //
 // Clients that nobody trusts call it. Each has stacks of its own here, pieces of a slot with a key that it
-// alone is given (paper 4, section 5.2.2). A frame is copied out whole before its first byte is looked at; one
-// that is too long for that is read where it is, and nothing can be written there until it is answered.
+// alone is given (paper 4, section 5.2.2). A frame is copied out whole before its first byte is looked at;
+// one that is too long for that is read where it is, and nothing can be written there until it is answered.
 //
 // Threads: any; as many serve as call `run` or `serve_one`. The object's functions are called by all of them.
 // Owner: who made it; the interface and the object are there for longer.
@@ -35,17 +35,18 @@ namespace hamlyn {
 namespace rpc {
 
 struct ServerOptions {
-  std::uint32_t clients = 64;        // at a time, 1 to 1024
-  std::uint32_t of_one = 8;          // of them of one interface
-  std::uint32_t stacks = 16;         // of each client at most, 1 to 1024: its calls under way
-  std::size_t frame = 2048;          // bytes of arguments that are copied out, 128 to 8064
-  std::size_t long_frame = 65536;    // of longer ones, of which a client has one under way; 0: none
-  std::size_t result = 65536;        // bytes of a result at most
-  Rights rights = {};                // who may become a client: whoever may look the name up
-  Waits waits = Waits::lately;       // for calls
+  std::uint32_t clients = 64;      // at a time, 1 to 1024
+  std::uint32_t of_one = 8;        // of them of one interface
+  std::uint32_t stacks = 16;       // of each client at most, 1 to 1024: its calls under way
+  std::size_t frame = 2048;        // bytes of arguments that are copied out, 128 to 8064
+  std::size_t long_frame = 65536;  // of longer ones, of which a client has one under way; 0: none
+  std::size_t result = 65536;      // bytes of a result at most
+  Rights rights = {};              // who may become a client: whoever may look the name up
+  Waits waits = Waits::lately;     // for calls
 };
 
-// What strangers, or broken clients, have sent and was not taken: each costs its sender, and nobody else.
+// Causes for which something that strangers, or broken clients, have sent was not taken. Each costs its
+// sender, and nobody else.
 enum class Refused : std::uint8_t {
   key,       // by another interface than the client's: the ticket was passed on
   kind,      // no call, or with bits that mean nothing

@@ -73,7 +73,8 @@ Meter round_trip(Place place, const std::string& what, Call call) {
         cores, kTimed, options, [&](Party& party, Room& room) { time_calls(party, room, call); }, options,
         [&](Party& party, Room&) { serve(party, kWarmUp + kTimed + 1); });
   };
-  return {.name = (place == Place::shm ? "" : prefix(place)) + what, .round = round, .single_operations = true};
+  return {
+      .name = (place == Place::shm ? "" : prefix(place)) + what, .round = round, .single_operations = true};
 }
 
 void time_rate(Party& party, Room& room) {

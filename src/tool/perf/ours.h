@@ -78,8 +78,8 @@ Meter stream_bandwidth(std::size_t bytes);
 // are by the receiver.
 Meter loan_latency(std::size_t bytes);
 Meter touched_loan_bandwidth(std::size_t bytes);
-// Calls (hamlyn/rpc.h), both sides spinning: without arguments; two integers in and one out; 1500 bytes in and
-// one out. Calls a second with 64 under way.
+// Calls (hamlyn/rpc.h), both sides spinning: without arguments; two integers in and one out; 1500 bytes in
+// and one out. Calls a second with 64 under way.
 Meter rpc_null(Place place);
 Meter rpc_minus();
 Meter rpc_longest();

@@ -1,0 +1,48 @@
+#pragma once
+// Calls in coroutines (hamlyn/protocols/coroutine.h). A header of its own, which nothing else here includes.
+//
+//   hamlyn::Task ask(hamlyn::Loop& loop, hamlyn::rpc::Client<Calculator>& client) {
+//     auto result = co_await hamlyn::rpc::call<&Calculator::minus>(loop, client, 5, 3);
+//     if (result) use(*result);
+//   }
+//
+// Threads: a loop and its tasks belong to the thread that runs it. Owner: the client, and the loop's manager,
+// are there for longer.
+#include <chrono>
+#include <utility>
+
+#include "hamlyn/protocols/coroutine.h"
+#include "hamlyn/rpc/client.h"
+
+namespace hamlyn {
+
+namespace rpc {
+
+// Awaits the result of a call that was started. It answers as Pending::wait without a time-out.
+template <class Returned>
+auto result(Loop& loop, Pending<Returned>& pending) {
+  return loop.await_value([&pending] {
+    Result<Returned> out = pending.wait(std::chrono::nanoseconds{0});
+    const bool over = out.status() != Status::timed_out;
+    return over ? std::optional<Result<Returned>>(std::move(out)) : std::nullopt;
+  });
+}
+
+// Calls, and awaits the result; while all stacks are in use it waits for one.
+template <auto kFunction, class Type, class... Given>
+auto call(Loop& loop, Client<Type>& client, Given... arguments) {
+  using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
+  return loop.await_value([&client, arguments..., pending = std::optional<Pending<Returned>>()]() mutable {
+    std::optional<Result<Returned>> out;
+    if (!pending || pending->status() == Status::queue_full)
+      pending.emplace(client.template start<kFunction>(arguments...));
+    if (pending->status() == Status::queue_full) return out;
+    Result<Returned> now = pending->wait(std::chrono::nanoseconds{0});
+    if (now.status() != Status::timed_out) out.emplace(std::move(now));
+    return out;
+  });
+}
+
+}  // namespace rpc
+
+}  // namespace hamlyn
