@@ -44,11 +44,6 @@ void throw_failed(const Ending& ending) {
   throw hamlyn::rpc::Failed(ending.status, ending.cause, ending.fate, what);
 }
 
-Inherited& inherited() noexcept {
-  static thread_local Inherited own __attribute__((tls_model("initial-exec")));
-  return own;
-}
-
 std::span<std::byte> Reply::grow(std::size_t bytes) noexcept {
   size_ = 0;
   if (bytes > most_) return {};

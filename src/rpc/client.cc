@@ -281,6 +281,29 @@ Ending ClientCore::start(std::size_t place, std::span<const std::byte> frame, Te
                          Row* row) noexcept {
   Inside& inside = *inside_;
   const Inherited& own = inherited();
+  // The short way: no deadline, no row, and a free stack.
+  const bool plain = (row == nullptr) & (terms.time == std::chrono::nanoseconds::max()) &
+                     (own.deadline == Clock::time_point::max()) & (own.depth <= kMostDepth) &
+                     (terms.priority == Priority::normal);
+  if (plain) [[likely]] {
+    Ending out;
+    const Guard guard(inside.lock);
+    if (guard) [[likely]] {
+      out.status = inside.machine.start(place, frame, 0, own.depth, false, out.call);
+      if (out.status == Status::ok) [[likely]] {
+        out.status = Status::pending;
+        out.fate = Fate::unknown;
+        return out;
+      }
+    }
+  }
+  return start_slowly(place, frame, terms, wait, row);
+}
+
+Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> frame, Terms& terms, bool wait,
+                                Row* row) noexcept {
+  Inside& inside = *inside_;
+  const Inherited& own = inherited();
   const bool has_time = terms.time != std::chrono::nanoseconds::max();
   Clock::time_point deadline = own.deadline;
   if (has_time || deadline != Clock::time_point::max()) [[unlikely]] {
@@ -352,6 +375,10 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
     const bool came = inside.queue.poll({&next, 1}) != 0;
     const Guard guard(inside.lock);
     if (!guard) return ended(Status::forked, Fate::unknown, call);
+    if (came && inside.machine.take_now(next, call, into)) [[likely]] {
+      round.found();
+      return ended(Status::ok, Fate::done, call);
+    }
     const bool others = came && inside.machine.hear(next);
     if (inside.over(call, into, out)) {
       round.found();

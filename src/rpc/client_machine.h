@@ -58,6 +58,7 @@ class ClientMachine {
     // Greetings of one interface differ in their mark.
     mark_ = static_cast<std::uint32_t>(own.key ^ own.key >> 32) & 0xFFFFFF;
     landing_shift_ = static_cast<std::uint32_t>(std::countr_zero(stride));
+    landing_ = port_.number();
     wrong_.clear();
     greet_anew();
   }
@@ -119,8 +120,9 @@ class ClientMachine {
 
   // ok: `out` is under way; queue_full: no stack is free, or no room on the way now; too_long; link_ended;
   // refused: the server has no such procedure; no_buffer.
-  Status start(std::size_t place, std::span<const std::byte> frame, std::uint16_t left, std::uint8_t depth,
-               bool urgent, CallId& out) noexcept {
+  __attribute__((always_inline)) Status start(std::size_t place, std::span<const std::byte> frame,
+                                              std::uint16_t left, std::uint8_t depth, bool urgent,
+                                              CallId& out) noexcept {
     if (step_ != Step::open) [[unlikely]]
       return step_ == Step::failed  ? failure_
              : step_ == Step::ended ? Status::link_ended
@@ -229,6 +231,27 @@ class ClientMachine {
 
   // --- what comes
 
+  // Takes the result of `call`, if that is what came, and copies it: the short way of the one who waits for
+  // it.
+  __attribute__((always_inline)) bool take_now(const Notification& next, CallId call,
+                                               Landing& into) noexcept {
+    const ReplyWord wanted{call.sequence, Kind::result, Cause::none, true};
+    if (!((next.word == word_of(wanted)) & next.fast & (next.slot == landing_) &
+          (next.peer == door_.interface) & (next.offset == std::uint64_t{call.stack} << landing_shift_) &
+          (next.length <= sizeof into.here) & (next.kind == Notification::Kind::message) &
+          (call.session == session_) & (call.stack < stacks_.size()) & (step_ == Step::open))) [[unlikely]]
+      return false;
+    Stack& stack = stacks_[call.stack];
+    if ((stack.last != call.sequence) | (stack.state != State::out) | stack.forgotten | stack.sends_long)
+        [[unlikely]]
+      return false;
+    // A place has more, and the copy of a fixed length is a few moves.
+    std::memcpy(into.here, port_.bytes(false, call.stack), sizeof into.here);
+    into.bytes = {into.here, next.length};
+    stack.state = State::free;
+    free_.push_back(call.stack);  // it has room for all of them
+    return true;
+  }
   // True: somebody else may wait for it.
   bool hear(const Notification& next) noexcept {
     if (next.kind == Notification::Kind::message) [[likely]] {
@@ -333,8 +356,9 @@ class ClientMachine {
     free_.push_back(number);  // it has room for all of them
   }
 
-  Status send(std::uint16_t procedure, std::span<const std::byte> frame, std::uint16_t left,
-              std::uint8_t depth, bool urgent, CallId& out) noexcept {
+  __attribute__((always_inline)) Status send(std::uint16_t procedure, std::span<const std::byte> frame,
+                                             std::uint16_t left, std::uint8_t depth, bool urgent,
+                                             CallId& out) noexcept {
     if (free_.empty()) [[unlikely]]
       return Status::queue_full;
     const std::uint16_t number = free_.back();
@@ -541,6 +565,7 @@ class ClientMachine {
   std::uint32_t session_ = 0;
   std::uint32_t shift_ = 0;          // log2 of the stride of frames at the server
   std::uint32_t landing_shift_ = 0;  // and of results here
+  std::uint32_t landing_ = 0;        // the number of the slot where they land
   std::uint64_t first_ = 0;
   std::size_t frame_ = 0;
   std::uint64_t long_bound_ = 0;

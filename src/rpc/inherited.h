@@ -12,7 +12,9 @@ struct Inherited {
   std::uint8_t depth = 0;  // of the calls that this thread makes
 };
 
-// Returns that of the calling thread.
-Inherited& inherited() noexcept;
+// Those of the calling thread.
+constinit inline thread_local Inherited own_inherited __attribute__((tls_model("initial-exec")));
+
+inline Inherited& inherited() noexcept { return own_inherited; }
 
 }  // namespace hamlyn::internal_::rpc

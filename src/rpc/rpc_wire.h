@@ -97,6 +97,9 @@ struct CallWord {
   bool good = true;  // no bit is set that means nothing
 };
 inline constexpr std::uint64_t kIsCall = 1;  // in the 4 bits behind the depth
+// Bits of which each call has these.
+inline constexpr std::uint64_t kCallMask = ~std::uint64_t{0} << 57 | std::uint64_t{0xF} << 52;
+inline constexpr std::uint64_t kCallBits = kIsCall << 52;
 
 constexpr std::uint64_t word_of(const CallWord& call) noexcept {
   return std::uint64_t{call.procedure} | std::uint64_t{call.left} << 16 | std::uint64_t{call.sequence} << 32 |
@@ -108,7 +111,7 @@ constexpr CallWord call_of(std::uint64_t word) noexcept {
           static_cast<std::uint16_t>(word >> 32),
           static_cast<std::uint8_t>(word >> 48 & 0xF),
           (word >> 56 & 1) != 0,
-          (word >> 52 & 0xF) == kIsCall && word >> 57 == 0};
+          (word & kCallMask) == kCallBits};
 }
 // 0 is no sequence number.
 constexpr std::uint16_t next_sequence(std::uint16_t last) noexcept {

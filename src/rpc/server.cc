@@ -86,14 +86,19 @@ struct ServerCore::Inside {
 
   Status serve(std::chrono::nanoseconds timeout) noexcept;
   Status wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept;
-  bool hear(const Notification& next, Machine::Taken& out) noexcept;
+  __attribute__((always_inline)) bool hear(const Notification& next, Machine::Taken& out) noexcept {
+    const Guard guard(lock);
+    return guard && machine.hear(next, out) == Machine::Heard::call;
+  }
   bool take_standing(Notification& out) noexcept;
-  void perform(const Machine::Taken& call) noexcept;
+  __attribute__((always_inline)) void perform(const Machine::Taken& call) noexcept;
+  __attribute__((noinline)) void do_not_perform(const Machine::Taken& call) noexcept;
   void administer(const Machine::Taken& call) noexcept;
   template <std::size_t kFrame, std::size_t kReply>
   void perform_here(const Offered& procedure, Serving& serving) noexcept;
   void run_it(const Offered& procedure, Serving& serving, std::span<std::byte> frame, Reply& reply) noexcept;
-  void finish(const Machine::Taken& call, Cause cause, bool begun, std::span<const std::byte> data) noexcept {
+  __attribute__((always_inline)) void finish(const Machine::Taken& call, Cause cause, bool begun,
+                                             std::span<const std::byte> data) noexcept {
     const Guard guard(lock);
     if (guard) machine.finish(call, cause, begun, data);
   }
@@ -115,11 +120,94 @@ struct ServerCore::Inside {
   std::atomic<bool> stopped{false};
 };
 
-// False: that is no call.
-bool ServerCore::Inside::hear(const Notification& next, Machine::Taken& out) noexcept {
-  const Guard guard(lock);
-  return guard && machine.hear(next, out) == Machine::Heard::call;
+// --- one call
+
+__attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offered& procedure,
+                                                                      Serving& serving,
+                                                                      std::span<std::byte> frame,
+                                                                      Reply& reply) noexcept {
+  Inherited& own = inherited();
+  const Inherited before = own;
+  own = {std::min(serving.deadline, before.deadline), static_cast<std::uint8_t>(serving.call.word.depth + 1)};
+  Cause cause = Cause::threw;
+  bool begun = true;
+  std::array<char, kMostText> words;
+  std::span<const std::byte> data;
+  const auto say = [&](const char* what) {
+    const std::size_t length = strnlen(what, words.size());
+    std::memcpy(words.data(), what, length);
+    data = std::as_bytes(std::span(words).first(length));
+  };
+  try {
+    Call call(serving);
+    switch (procedure.run(object, frame, reply, call)) {
+      case Ran::done:
+        cause = Cause::none;
+        data = reply.bytes();
+        break;
+      case Ran::bad_arguments:
+        cause = Cause::bad_arguments;
+        begun = false;
+        break;
+      case Ran::no_memory:
+        cause = Cause::no_memory;
+        begun = false;
+        break;
+      case Ran::too_long:
+        cause = reply.no_memory() ? Cause::no_memory : Cause::result_too_long;
+        break;
+    }
+  } catch (const std::exception& error) {
+    say(error.what());
+  } catch (...) {
+    say("something that is no std::exception");
+  }
+  own = before;
+  finish(serving.call, cause, begun, data);
 }
+
+// Copies the frame out whole, unless nothing can be written where it is.
+template <std::size_t kFrame, std::size_t kReply>
+__attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& procedure,
+                                                                Serving& serving) noexcept {
+  alignas(16) std::byte frame[kFrame], room[kReply];
+  const Machine::Taken& call = serving.call;
+  std::span<std::byte> copy = call.frame;
+  if (!call.longer) {
+    // The places of frames are longer, so that the copy of a fixed length stays inside.
+    if constexpr (kFrame == kCopiedShort)
+      std::memcpy(frame, call.frame.data(), kFrame);
+    else
+      std::memcpy(frame, call.frame.data(), call.frame.size());
+    copy = {frame, call.frame.size()};
+  }
+  Reply reply(room, machine.room(*call.client));
+  run_it(procedure, serving, copy, reply);
+}
+
+// Of what is no procedure of the object's, or was cancelled.
+void ServerCore::Inside::do_not_perform(const Machine::Taken& call) noexcept {
+  const std::size_t number = call.word.procedure;
+  if (number >= kReserved)
+    administer(call);
+  else
+    finish(call, number >= procedures.size() ? Cause::no_procedure : Cause::cancelled, false, {});
+}
+
+inline void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
+  const std::size_t number = call.word.procedure;
+  if (number >= procedures.size() || machine.cancelled(call)) [[unlikely]]
+    return do_not_perform(call);
+  const Offered& procedure = procedures[number];
+  Serving serving{*this, call};
+  if (call.word.left != 0) serving.deadline = Clock::now() + time_of(call.word.left);
+  if (call.frame.size() <= kCopiedShort && procedure.short_result) [[likely]]
+    perform_here<kCopiedShort, kShortReply>(procedure, serving);
+  else
+    perform_here<kMostFrame, kMostFrame>(procedure, serving);
+}
+
+// --- serving
 
 bool ServerCore::Inside::take_standing(Notification& out) noexcept {
   const library::Lock locked(waiting);
@@ -173,90 +261,6 @@ Status ServerCore::Inside::wait_for_call(library::Patience& patience, Machine::T
     return stopped.load(std::memory_order_relaxed) || pending.closing() ? Status::cancelled : Status::pending;
   };
   return waiting.until(look, patience.deadline(), cancels);
-}
-
-// --- one call
-
-void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
-  const std::size_t number = call.word.procedure;
-  if (number >= procedures.size()) [[unlikely]] {
-    if (number >= kReserved)
-      administer(call);
-    else
-      finish(call, Cause::no_procedure, false, {});
-    return;
-  }
-  const Offered& procedure = procedures[number];
-  Serving serving{*this, call};
-  if (call.word.left != 0) serving.deadline = Clock::now() + time_of(call.word.left);
-  if (machine.cancelled(call)) [[unlikely]] {
-    finish(call, Cause::cancelled, false, {});
-  } else if (call.frame.size() <= kCopiedShort && procedure.short_result) [[likely]] {
-    perform_here<kCopiedShort, kShortReply>(procedure, serving);
-  } else {
-    perform_here<kMostFrame, kMostFrame>(procedure, serving);
-  }
-}
-
-// Copies the frame out whole, unless nothing can be written where it is.
-template <std::size_t kFrame, std::size_t kReply>
-__attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& procedure,
-                                                                Serving& serving) noexcept {
-  alignas(16) std::byte frame[kFrame], room[kReply];
-  const Machine::Taken& call = serving.call;
-  std::span<std::byte> copy = call.frame;
-  if (!call.longer) {
-    // The places of frames are longer, so that the copy of a fixed length stays inside.
-    if constexpr (kFrame == kCopiedShort)
-      std::memcpy(frame, call.frame.data(), kFrame);
-    else
-      std::memcpy(frame, call.frame.data(), call.frame.size());
-    copy = {frame, call.frame.size()};
-  }
-  Reply reply(room, machine.room(*call.client));
-  run_it(procedure, serving, copy, reply);
-}
-
-void ServerCore::Inside::run_it(const Offered& procedure, Serving& serving, std::span<std::byte> frame,
-                                Reply& reply) noexcept {
-  Inherited& own = inherited();
-  const Inherited before = own;
-  own = {std::min(serving.deadline, before.deadline), static_cast<std::uint8_t>(serving.call.word.depth + 1)};
-  Cause cause = Cause::threw;
-  bool begun = true;
-  std::array<char, kMostText> words;
-  std::span<const std::byte> data;
-  const auto say = [&](const char* what) {
-    const std::size_t length = strnlen(what, words.size());
-    std::memcpy(words.data(), what, length);
-    data = std::as_bytes(std::span(words).first(length));
-  };
-  try {
-    Call call(serving);
-    switch (procedure.run(object, frame, reply, call)) {
-      case Ran::done:
-        cause = Cause::none;
-        data = reply.bytes();
-        break;
-      case Ran::bad_arguments:
-        cause = Cause::bad_arguments;
-        begun = false;
-        break;
-      case Ran::no_memory:
-        cause = Cause::no_memory;
-        begun = false;
-        break;
-      case Ran::too_long:
-        cause = reply.no_memory() ? Cause::no_memory : Cause::result_too_long;
-        break;
-    }
-  } catch (const std::exception& error) {
-    say(error.what());
-  } catch (...) {
-    say("something that is no std::exception");
-  }
-  own = before;
-  finish(serving.call, cause, begun, data);
 }
 
 void ServerCore::Inside::administer(const Machine::Taken& call) noexcept {

@@ -73,10 +73,14 @@ class ServerMachine {
     std::uint32_t incarnation = 0;
     std::uint32_t mark = 0;
     std::unique_ptr<Place> place;
-    std::uint32_t shift = 0;  // log2 of the stride of frames
-    std::uint32_t busy = 0;   // stacks
-    bool gone = false;        // its link has ended, or it has left
-    bool greeted = false;     // its admission is owed
+    std::uint64_t caller = 0;    // its peer, until it is gone
+    std::uint64_t first = 0;     // byte of the first frame
+    std::uint32_t shift = 0;     // log2 of the stride of frames
+    std::size_t short_room = 0;  // bytes of a result that goes as one packet
+    std::size_t room = 0;        // of any
+    std::uint32_t busy = 0;      // stacks
+    bool gone = false;           // its link has ended, or it has left
+    bool greeted = false;        // its admission is owed
     std::vector<Stack> stacks;
   };
   // A call that was taken: it is to be finished.
@@ -92,11 +96,18 @@ class ServerMachine {
   ServerMachine(Port& port, const ServerLimits& limits, std::span<const Procedure> procedures)
       : port_(port), limits_(limits), procedures_(procedures) {}
 
-  Heard hear(const Notification& next, Taken& out) noexcept {
+  __attribute__((always_inline)) Heard hear(const Notification& next, Taken& out) noexcept {
     if (next.kind == Notification::Kind::message) [[likely]] {
       Client* const client = find(next.slot);
       if (client != nullptr) [[likely]]
         return begin(*client, next, out);
+    }
+    hear_other(next);
+    return Heard::nothing;
+  }
+  // Hears what is no message of a client's.
+  void hear_other(const Notification& next) noexcept {
+    if (next.kind == Notification::Kind::message) {
       if (next.slot == port_.door()) greet(next.peer, next.word);
     } else if (next.kind == Notification::Kind::link_ended) {
       end(next.peer);
@@ -104,7 +115,6 @@ class ServerMachine {
       Client* const client = find(next.slot);
       if (client != nullptr) client->place->arm_long();
     }
-    return Heard::nothing;
   }
 
   // Whether its caller has cancelled it, or cannot hear of it any more.
@@ -113,33 +123,27 @@ class ServerMachine {
   }
 
   // The call is over; its reply leaves, now or when there is room. `data` is copied if it has to be kept.
-  void finish(const Taken& call, Cause cause, bool begun, std::span<const std::byte> data) noexcept {
+  __attribute__((always_inline)) void finish(const Taken& call, Cause cause, bool begun,
+                                             std::span<const std::byte> data) noexcept {
     Client& client = *call.client;
     Stack& stack = client.stacks[call.stack];
     HAMLYN_ASSERT(stack.busy && stack.last == call.word.sequence, "a call that was taken is finished once");
     stack.busy = false;
     stack.fate = begun ? Fate::done : Fate::not_done;
     --client.busy;
-    if (call.longer && !client.gone) client.place->arm_long();
-    if (client.gone) [[unlikely]] {
-      if (client.busy == 0) retire(client);
-      return;
+    if (call.longer || client.gone) [[unlikely]] {
+      if (!over(client)) return;
     }
     const Kind kind = cause == Cause::none ? Kind::result : Kind::failed;
     const std::uint64_t word = word_of(ReplyWord{call.word.sequence, kind, cause, begun});
-    if (data.size() <= short_room(client)) [[likely]] {
-      const Status status =
-          port_.send_fast(client.replies, data, word, offset_of(client, call.stack), call.word.urgent);
-      if (status == Status::ok) [[likely]]
-        return;
-      if (!passes(status)) return;
-    }
-    owe(client, call.stack, word, data, call.word.urgent);
+    Status status = Status::queue_full;
+    if (data.size() <= client.short_room) [[likely]]
+      status = port_.send_fast(client.replies, data, word, offset_of(client, call.stack), call.word.urgent);
+    if (status != Status::ok) [[unlikely]]
+      keep_reply(client, call, status, word, data);
   }
   // Bytes of a result that this client has room for.
-  std::size_t room(const Client& client) const noexcept {
-    return std::min(limits_.result, std::max(short_room(client), client.long_result));
-  }
+  std::size_t room(const Client& client) const noexcept { return client.room; }
 
   // Does what the library's own procedures say. `frame` is a copy.
   Cause administer(const Taken& call, std::span<std::byte> frame, Writer& reply) noexcept {
@@ -195,6 +199,20 @@ class ServerMachine {
 
   // --- calls
 
+  // Behind a call whose frame was long, or whose client is gone. False: there is nobody to tell.
+  bool over(Client& client) noexcept {
+    if (!client.gone) {
+      client.place->arm_long();
+      return true;
+    }
+    if (client.busy == 0) retire(client);
+    return false;
+  }
+  void keep_reply(Client& client, const Taken& call, Status status, std::uint64_t word,
+                  std::span<const std::byte> data) noexcept {
+    if (passes(status)) owe(client, call.stack, word, data, call.word.urgent);
+  }
+
   Client* find(std::uint32_t number) const noexcept {
     const std::uint32_t index = Port::index_of(number);
     if (index >= by_slot_.size()) return nullptr;
@@ -202,7 +220,29 @@ class ServerMachine {
     return known == number ? client : nullptr;
   }
 
-  Heard begin(Client& client, const Notification& next, Taken& out) noexcept {
+  // A short frame, with nothing wrong about it; anything else, the slow way looks at.
+  __attribute__((always_inline)) Heard begin(Client& client, const Notification& next, Taken& out) noexcept {
+    const std::uint64_t at = next.offset - client.first, number = at >> client.shift;
+    const CallWord call = call_of(next.word);
+    const bool fits = (next.peer == client.caller) & next.fast & call.good & (at == number << client.shift) &
+                      (number < client.stacks.size()) & (next.length <= limits_.frame);
+    if (!fits) [[unlikely]]
+      return begin_slowly(client, next, out);
+    Stack& stack = client.stacks[number];
+    if (stack.busy | stack.owed | !follows(call.sequence, stack.last)) [[unlikely]]
+      return begin_slowly(client, next, out);
+    stack.busy = true;
+    stack.last = call.sequence;
+    ++client.busy;
+    out.client = &client;
+    out.stack = static_cast<std::uint32_t>(number);
+    out.word = call;
+    out.longer = false;
+    out.frame = client.place->frame(next);
+    return Heard::call;
+  }
+  __attribute__((noinline)) Heard begin_slowly(Client& client, const Notification& next,
+                                               Taken& out) noexcept {
     std::uint64_t word = next.word, stack = 0;
     const bool longer = !next.fast;
     if (longer) [[unlikely]] {
@@ -215,7 +255,7 @@ class ServerMachine {
       word = call.word;
       stack = call.stack;
     } else {
-      stack = (next.offset - client.place->first) >> client.shift;
+      stack = (next.offset - client.first) >> client.shift;
     }
     const CallWord call = call_of(word);
     if (call.procedure == static_cast<std::uint16_t>(Own::leave)) [[unlikely]]
@@ -239,12 +279,12 @@ class ServerMachine {
   }
   // A client that goes says so on whatever stack, and waits for no answer.
   Heard leave(Client& client, const Notification& next, const CallWord& call) noexcept {
-    if (client.peer != next.peer || client.gone || !call.good || !next.fast) {
-      refuse(client.peer != next.peer ? Refused::key : Refused::kind);
+    if (client.caller != next.peer || !call.good || !next.fast) {
+      refuse(client.caller != next.peer ? Refused::key : Refused::kind);
       if (!next.fast) client.place->arm_long();
       return Heard::nothing;
     }
-    client.gone = true;
+    let_go(client);
     client.session = 0;  // it asks no more
     if (client.busy == 0) retire(client);
     return Heard::nothing;
@@ -252,11 +292,11 @@ class ServerMachine {
   // count: nothing.
   Refused wrong(const Client& client, const Notification& next, const CallWord& call,
                 std::uint64_t stack) const noexcept {
-    if (client.peer != next.peer || client.gone) return Refused::key;
+    if (client.caller != next.peer) return Refused::key;
     if (!call.good) return Refused::kind;
     if (stack >= client.stacks.size()) return Refused::stack;
     if (next.fast) {
-      if (next.offset != client.place->first + (stack << client.shift)) return Refused::stack;
+      if (next.offset != client.first + (stack << client.shift)) return Refused::stack;
       if (next.length > limits_.frame) return Refused::length;
     }
     const Stack& at = client.stacks[stack];
@@ -267,9 +307,6 @@ class ServerMachine {
 
   // --- replies
 
-  static std::size_t short_room(const Client& client) noexcept {
-    return std::min(client.shape.stride, kMostFrame);
-  }
   std::uint64_t offset_of(const Client& client, std::uint64_t stack) const noexcept {
     return stack * client.shape.stride;
   }
@@ -292,7 +329,7 @@ class ServerMachine {
     Status status;
     if (stack.leaving) {
       status = port_.status(stack.handle);
-    } else if (stack.data.size() <= short_room(client)) {
+    } else if (stack.data.size() <= client.short_room) {
       status =
           port_.send_fast(client.replies, stack.data, stack.word, offset_of(client, number), stack.urgent);
     } else {
@@ -372,6 +409,10 @@ class ServerMachine {
     client->stacks.resize(std::min(shape->stacks, limits_.stacks));
     client->shift = static_cast<std::uint32_t>(std::countr_zero(stride_of(limits_.frame)));
     client->place = port_.make_place(client->stacks.size(), limits_.frame, limits_.long_frame);
+    client->caller = peer;
+    client->first = client->place->first;
+    client->short_room = std::min(client->shape.stride, kMostFrame);
+    client->room = std::min(limits_.result, std::max(client->short_room, client->long_result));
     client->greeted = true;
     keep(std::move(client));
   }
@@ -440,9 +481,13 @@ class ServerMachine {
                             [&](const auto& each) { return peer == 0 || each.first.interface == peer; });
     for (auto& client : clients_) {
       if (client == nullptr || client->gone || (peer != 0 && client->peer != peer)) continue;
-      client->gone = true;
+      let_go(*client);
       if (client->busy == 0) retire(*client);
     }
+  }
+  void let_go(Client& client) noexcept {
+    client.gone = true;
+    client.caller = 0;
   }
   // Nothing of it is under way: its place goes.
   void retire(Client& client) noexcept {
@@ -498,7 +543,7 @@ class ServerMachine {
     for (auto& client : clients_) {
       if (client == nullptr || client->session != question->session || client->peer != who.peer) continue;
       if (client.get() == &who) return Cause::bad_arguments;
-      client->gone = true;
+      let_go(*client);
       if (client->busy == 0) {
         retire(*client);
         break;

@@ -36,6 +36,7 @@ class ServerPort {
           std::size_t longest)
         : first(first_frame(stacks, stride_of(frame))),
           area_(interface, first + stacks * stride_of(frame) + longest),
+          memory_(area_.bytes().data()),
           stacks_(area_, queue,
                   {.bound = first + stacks * stride_of(frame),
                    .access = Access::write_only,
@@ -57,7 +58,10 @@ class ServerPort {
     std::uint32_t long_number() const noexcept { return long_ ? long_->number() : number(); }
     Ticket ticket() const { return stacks_.ticket(); }
     Ticket long_ticket() const { return long_ ? long_->ticket(0) : Ticket{}; }
-    std::span<std::byte> frame(const Notification& call) noexcept { return stacks_.bytes(call); }
+    // Where a frame stands, which the interface has found to be inside.
+    std::span<std::byte> frame(const Notification& call) noexcept {
+      return {memory_ + call.offset, call.length};
+    }
     std::span<std::byte> long_bytes(const Notification& call) noexcept { return long_->bytes(call); }
     std::span<const std::byte> metadata() const noexcept {
       return long_ ? long_->metadata(0) : std::span<const std::byte>{};
@@ -67,7 +71,7 @@ class ServerPort {
       if (long_) static_cast<void>(long_->arm(0));
     }
     std::uint64_t flag(std::size_t stack) noexcept {
-      auto& word = *reinterpret_cast<std::uint64_t*>(stacks_.bytes().data() + stack * kFlag);
+      auto& word = *reinterpret_cast<std::uint64_t*>(memory_ + stack * kFlag);
       // Relaxed: a put of the client's, which says by itself all that there is to know.
       const std::uint64_t out = std::atomic_ref(word).load(std::memory_order_relaxed);
       return base::load_little<std::uint64_t>(reinterpret_cast<const std::byte*>(&out));
@@ -77,6 +81,7 @@ class ServerPort {
 
    private:
     MessageArea area_;
+    std::byte* const memory_;
     Slot stacks_;
     std::optional<Slot> long_;
   };

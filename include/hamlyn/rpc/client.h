@@ -96,6 +96,8 @@ class ClientCore {
 
  private:
   struct Inside;
+  Ending start_slowly(std::size_t place, std::span<const std::byte> frame, Terms& terms, bool wait,
+                      Row* row) noexcept;
   std::unique_ptr<Inside> inside_;
 };
 

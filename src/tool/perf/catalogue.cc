@@ -24,6 +24,7 @@ void add_short(Collection& all) {
   all.add(fast_batch_latency(32));
   all.add(fast_cell_latency());
   all.add(fast_block_latency());
+  all.add(fast_longer_latency());
   all.add(tagged_latency());
   all.add(loan_latency(65536));
   all.add(stream_latency(64));

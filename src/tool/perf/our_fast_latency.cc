@@ -48,9 +48,9 @@ class Ends {
 };
 
 template <class Message, std::size_t kRoom = 1>
-Meter latency(Place place, const std::string& what) {
-  const auto round = [place](Cores cores, int) {
-    const PartyOptions options{.bytes = 64, .places = 256, .place = place};  // the default of a slot
+Meter latency(Place place, const std::string& what, std::size_t bytes = 64) {
+  const auto round = [place, bytes](Cores cores, int) {
+    const PartyOptions options{.bytes = bytes, .places = 256, .place = place};  // the default of a slot
     return to_and_fro<Ends<Message, kRoom>>(cores, {}, options);
   };
   return {.name = prefix(place) + what + ".oneway", .round = round, .single_operations = true};
@@ -67,5 +67,6 @@ Meter fast_batch_latency(std::size_t room) {
 
 Meter fast_cell_latency() { return latency<Block<5>>(Place::shm, "fast.40"); }
 Meter fast_block_latency() { return latency<Block<8>>(Place::shm, "fast.64"); }
+Meter fast_longer_latency() { return latency<Block<188>>(Place::shm, "fast.1504", 1504); }
 
 }  // namespace hamlyn::tool::perf

@@ -16,6 +16,7 @@ Meter fast_latency(Place place);
 Meter fast_batch_latency(std::size_t room);  // the same, polled with room for 2 or 32
 Meter fast_cell_latency();                   // 40 bytes: the most that one cell carries
 Meter fast_block_latency();                  // 64 bytes
+Meter fast_longer_latency();                 // 1504: what a call with 1500 bytes of arguments sends
 // Messages into a metadata entry that the receiver arms anew, the notification polled.
 Meter message_latency(std::size_t bytes);
 // A stream of 16-byte messages in fast mode, counted by the receiver.
