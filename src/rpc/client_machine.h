@@ -175,10 +175,7 @@ class ClientMachine {
       if (to == nullptr) return false;
     }
     const std::byte* const from = port_.bytes(stack.longer, call.stack);
-    if (length <= 16)
-      std::memcpy(to, from, 16);  // a place has more, and the copy of a fixed length is a move
-    else
-      std::memcpy(to, from, length);
+    if (length != 0) std::memcpy(to, from, length);
     into.bytes = {to, length};
     release(call.stack);
     return true;
@@ -245,8 +242,8 @@ class ClientMachine {
     if ((stack.last != call.sequence) | (stack.state != State::out) | stack.forgotten | stack.sends_long)
         [[unlikely]]
       return false;
-    // A place has more, and the copy of a fixed length is a few moves.
-    std::memcpy(into.here, port_.bytes(false, call.stack), sizeof into.here);
+    static_assert(sizeof into.here == kCopiedShort);
+    copy_short(into.here, port_.bytes(false, call.stack), next.length);
     into.bytes = {into.here, next.length};
     stack.state = State::free;
     free_.push_back(call.stack);  // it has room for all of them

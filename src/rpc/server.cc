@@ -26,8 +26,7 @@ namespace {
 
 using Guard = base::RunLockGuard;
 
-constexpr std::size_t kCopiedShort = 64;  // bytes of a frame that are copied as one cache line
-constexpr int kMostAtOnce = 64;           // notifications, before other threads have their turn
+constexpr int kMostAtOnce = 64;  // notifications, before other threads have their turn
 
 const ServerOptions& checked(const ServerOptions& options) {
   if (options.clients == 0 || options.clients > 1024 || options.of_one == 0)
@@ -174,9 +173,8 @@ __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& p
   const Machine::Taken& call = serving.call;
   std::span<std::byte> copy = call.frame;
   if (!call.longer) {
-    // The places of frames are longer, so that the copy of a fixed length stays inside.
     if constexpr (kFrame == kCopiedShort)
-      std::memcpy(frame, call.frame.data(), kFrame);
+      copy_short(frame, call.frame.data(), call.frame.size());
     else
       std::memcpy(frame, call.frame.data(), call.frame.size());
     copy = {frame, call.frame.size()};
