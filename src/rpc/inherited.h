@@ -12,7 +12,7 @@ struct Inherited {
   std::uint8_t depth = 0;  // of the calls that this thread makes
 };
 
-// Those of the calling thread.
+// One for each thread.
 constinit inline thread_local Inherited own_inherited __attribute__((tls_model("initial-exec")));
 
 inline Inherited& inherited() noexcept { return own_inherited; }

@@ -183,7 +183,7 @@ __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& p
   run_it(procedure, serving, copy, reply);
 }
 
-// Of what is no procedure of the object's, or was cancelled.
+// Ends what is no procedure of the object's, or was cancelled.
 void ServerCore::Inside::do_not_perform(const Machine::Taken& call) noexcept {
   const std::size_t number = call.word.procedure;
   if (number >= kReserved)
