@@ -230,7 +230,9 @@ ClientCore::~ClientCore() {
     return;
   }
   const Guard guard(inside_->lock);
-  if (guard) inside_->machine.say_farewell();
+  if (!guard) return;
+  inside_->machine.say_farewell();
+  inside_->port.close();
 }
 
 Status ClientCore::opened(std::chrono::nanoseconds timeout) noexcept {

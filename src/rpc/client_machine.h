@@ -18,6 +18,7 @@
 #include "base/namespaces.h"
 #include "hamlyn/rpc/client.h"
 #include "hamlyn/values/notification.h"
+#include "hamlyn/values/send.h"
 #include "rpc/rpc_wire.h"
 
 namespace hamlyn::internal_::rpc {
@@ -299,6 +300,7 @@ class ClientMachine {
     ReplyWord reply;
     std::size_t length = 0;
     std::unique_ptr<std::byte[]> frame;  // a long one, until the call is over
+    SendHandle handle;                   // of it
   };
   struct Known {
     CallId call;
@@ -346,6 +348,8 @@ class ClientMachine {
     Stack& stack = stacks_[number];
     if (stack.longer && stack.state == State::done) port_.arm(number);
     if (stack.sends_long) {
+      // A server may answer what it has not had whole.
+      port_.cancel(stack.handle);
       stack.frame.reset();
       long_out_ = false;
     }
@@ -394,8 +398,8 @@ class ClientMachine {
     if (stack.frame == nullptr) return Status::no_buffer;
     std::memcpy(stack.frame.get(), frame.data(), frame.size());
     const LongCall call = protocols::in_wire_order(LongCall{word, number});
-    const Status status =
-        port_.send(long_ticket_, {stack.frame.get(), frame.size()}, std::as_bytes(std::span{&call, 1}));
+    const Status status = port_.send(long_ticket_, {stack.frame.get(), frame.size()},
+                                     std::as_bytes(std::span{&call, 1}), stack.handle);
     if (status != Status::ok && status != Status::pending) {
       stack.frame.reset();
       return passes(status) ? Status::queue_full : ended_by(status);

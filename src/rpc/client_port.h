@@ -62,10 +62,18 @@ class ClientPort {
   Status send_row(const Ticket& ticket, std::span<const FastMessage> row, std::size_t& sent) noexcept {
     return terminus_->send_fast_row(ticket, row, sent);
   }
-  Status send(const Ticket& ticket, std::span<const std::byte> data,
-              std::span<const std::byte> metadata) noexcept {
-    SendHandle handle;
+  Status send(const Ticket& ticket, std::span<const std::byte> data, std::span<const std::byte> metadata,
+              SendHandle& handle) noexcept {
     return terminus_->send(ticket, data, {.metadata = metadata}, &handle);
+  }
+  // Has the buffer of that message free. Cannot fail: no part of it lies in an area that others read.
+  void cancel(SendHandle handle) noexcept {
+    if (terminus_->status(handle) == Status::pending) static_cast<void>(terminus_->cancel(handle));
+  }
+  // Goes before what is sent from here.
+  void close() noexcept {
+    urgent_.reset();
+    terminus_.reset();
   }
   // Lost where there is no room: the call ends otherwise.
   void put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {

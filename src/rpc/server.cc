@@ -294,6 +294,7 @@ ServerCore::~ServerCore() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
+  if (const Guard guard(inside_->lock); guard) inside_->machine.close();
   try {
     inside_->interface.withdraw(inside_->name);
   } catch (const std::exception&) {  // the node has gone, and will not know it; or there is no memory

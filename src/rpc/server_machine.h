@@ -159,6 +159,16 @@ class ServerMachine {
     }
     return Cause::no_procedure;
   }
+  // Before the server goes: nothing is read any more of what stands here.
+  void close() noexcept {
+    for (auto& client : clients_) {
+      if (client == nullptr) continue;
+      for (const Stack& stack : client->stacks) {
+        if (stack.owed && stack.leaving) port_.cancel(stack.handle);
+      }
+    }
+  }
+
   // Tries again what has not left. False: there is still some.
   bool settle_owed() noexcept {
     if (owing_ == 0) return true;

@@ -57,6 +57,12 @@ TEST_F(Rpc, takes_calls_of_several_threads_in_several_threads) {
       }
       for (std::thread& each : calling) each.join();
     }
+    {
+      rpc::Client<Calculator> client(here, "calculator");
+      EXPECT_EQ(client.urgent().call<&Calculator::minus>(2, 1).value(), 1);
+      EXPECT_EQ(client.urgent().call<&Calculator::twice>(std::string(400, 'a')).status(), Status::too_long);
+      EXPECT_EQ(client.within(kPatience).urgent().call<&Calculator::twice>("ab").value(), "abab");
+    }
     server.stop();
     for (std::thread& each : serving) each.join();
     EXPECT_EQ(server.refused(rpc::Refused::sequence) + server.refused(rpc::Refused::busy), 0u);

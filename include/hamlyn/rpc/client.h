@@ -264,7 +264,8 @@ class Calls {
   template <auto kFunction>
   using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
 
-  // Has these calls overtake others, at both sides and on the way. Up to 320 bytes of arguments and result.
+  // Has these calls and their results overtake others on the way. Up to 320 bytes of arguments; a longer
+  // result goes as any.
   Calls urgent() const noexcept { return Calls(core_, {terms_.time, Priority::urgent}); }
 
   // Calls, and waits for the result. The procedure's arguments, as it takes them.

@@ -10,7 +10,8 @@
 // one that is too long for that is read where it is, and nothing can be written there until it is answered.
 //
 // Threads: any; as many serve as call `run` or `serve_one`. The object's functions are called by all of them.
-// Owner: who made it; the interface and the object are there for longer.
+// Owner: who made it; the interface and the object are there for longer. Threads that serve have left before
+// it goes: `stop` has them leave.
 #include <array>
 #include <chrono>
 #include <concepts>
