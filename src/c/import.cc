@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "c/comparison.h"
 #include "c/options.h"
 #include "c/segment_handles.h"
 #include "c/values.h"
@@ -228,6 +229,17 @@ hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handl
 }
 
 // --- words
+
+hamlyn_status hamlyn_import_wait_until(hamlyn_import* import, std::size_t offset, std::uint32_t comparison,
+                                       std::uint64_t value, std::int64_t timeout, std::uint64_t* word) {
+  return wait_for_word(__func__, import, comparison, value, word,
+                       [&](auto done) { return import->it.wait_until(offset, done, time_of(timeout)); });
+}
+
+hamlyn_status hamlyn_import_changed(hamlyn_import* import, std::int64_t timeout) {
+  if (import == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return number(import->it.changed(time_of(timeout)));
+}
 
 hamlyn_status hamlyn_import_fetch(hamlyn_import* import, std::size_t offset,
                                   const hamlyn_fetch_request* request, std::uint64_t flags,

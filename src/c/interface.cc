@@ -34,6 +34,7 @@ const char* read_options(const hamlyn_interface_options* given, Interface::Optio
   if (asked.dead != 0) options.dead = milliseconds_of(asked.dead);
   if (asked.requests > UINT32_MAX) return "no so many requests";
   if (asked.requests != 0) options.requests = static_cast<std::uint32_t>(asked.requests);
+  options.spin = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds{asked.spin});
   return nullptr;
 }
 

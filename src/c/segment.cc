@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "c/comparison.h"
 #include "c/options.h"
 #include "c/owner.h"
 #include "c/segment_handles.h"
@@ -40,23 +41,6 @@ const char* read_segment_options(const hamlyn_segment_options* given, hamlyn::Se
   if (asked.records != 0) options.records = asked.records;
   if (asked.hold != 0) options.hold = asked.hold;
   return nullptr;
-}
-
-bool compares(std::uint32_t comparison, std::uint64_t word, std::uint64_t value) noexcept {
-  switch (comparison) {
-    case HAMLYN_EQUAL:
-      return word == value;
-    case HAMLYN_NOT_EQUAL:
-      return word != value;
-    case HAMLYN_LESS:
-      return word < value;
-    case HAMLYN_AT_MOST:
-      return word <= value;
-    case HAMLYN_GREATER:
-      return word > value;
-    default:
-      return word >= value;
-  }
 }
 
 }  // namespace
@@ -140,17 +124,22 @@ hamlyn_status hamlyn_segment_wait(hamlyn_segment* segment, std::int64_t timeout,
 
 hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, std::size_t offset, std::uint32_t comparison,
                                         std::uint64_t value, std::int64_t timeout, std::uint64_t* word) {
-  if (segment == nullptr) return invalid_argument(__func__, "a NULL argument");
-  if (comparison < HAMLYN_EQUAL || comparison > HAMLYN_AT_LEAST)
-    return invalid_argument(__func__, "no such comparison");
-  std::uint64_t seen = 0;
-  const auto done = [&](std::uint64_t now) {
-    seen = now;
-    return compares(comparison, now, value);
-  };
-  const hamlyn::Status status = segment->it.wait_until(offset, done, time_of(timeout));
-  if (status == hamlyn::Status::ok && word != nullptr) *word = seen;
-  return number(status);
+  return wait_for_word(__func__, segment, comparison, value, word,
+                       [&](auto done) { return segment->it.wait_until(offset, done, time_of(timeout)); });
+}
+
+hamlyn_status hamlyn_segment_wait_until_any(hamlyn_segment* segment, const std::size_t* offsets,
+                                            std::size_t count, std::uint32_t comparison, std::uint64_t value,
+                                            std::uint64_t peer, std::int64_t timeout, std::size_t* which,
+                                            std::uint64_t* word) {
+  if (offsets == nullptr || which == nullptr) return invalid_argument(__func__, "a NULL argument");
+  return wait_for_word(__func__, segment, comparison, value, word, [&](auto done) {
+    return segment->it.wait_until_any({offsets, count}, *which, done, time_of(timeout), peer);
+  });
+}
+
+hamlyn_status hamlyn_segment_changed(hamlyn_segment* segment) {
+  return answer(__func__, {segment}, [&] { segment->it.changed(); });
 }
 
 hamlyn_status hamlyn_segment_control_descriptor(hamlyn_segment* segment, int* descriptor) {

@@ -26,6 +26,8 @@ Core::~Core() = default;
 
 __attribute__((always_inline)) inline bool Core::depart_here() noexcept {
   bool moved = false;
+  if (watches_due_) [[unlikely]]
+    answer_watches();
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
     if (!ended_.empty()) {
@@ -403,6 +405,8 @@ Refusal Core::deposit_control(Link& link, const Packet& packet, const Payload& p
       return take_put(link, packet, payload);
     case Operation::fence:
       return serve_fence(link, packet);
+    case Operation::watch:
+      return serve_watch(link, packet);
     case Operation::get_data:
     case Operation::got:
     case Operation::fetched:

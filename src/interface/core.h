@@ -124,7 +124,9 @@ class Core {
     counters_.unknown_frames = unknown;
   }
   bool departures_wait() const noexcept { return departures_.any(); }
-  bool replies_wait() const noexcept { return replies_due_; }  // places to be given back, and the like
+  bool replies_wait() const noexcept {
+    return replies_due_ || watches_due_;
+  }  // places to be given back, and the like
   Departures& departures() noexcept { return departures_; }
   void count_held(int change) noexcept {
     HAMLYN_ASSERT(static_cast<int>(held_) + change >= 0, "only what was counted is counted off");
@@ -178,6 +180,8 @@ class Core {
   // Tells the receiver that the rest of a message is lost (paper 1, section 3.7). `rest`: the sum that the
   // deltas of its packets that have left lack.
   void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept;
+  // Tells the owner that nobody waits for the watch of that number any more.
+  void take_back_watch(Link& link, std::uint32_t id) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
 
   // The next notification of a queue that is not empty.
@@ -210,6 +214,12 @@ class Core {
   bool ask_whether_gone(Link& link, Priority level) noexcept;
   static void reopen(SendCredit& credit) noexcept;
   const std::vector<ReceiveCredit>& places() const noexcept { return records_; }  // of all links, by record
+
+  // Watches: somebody waits for words of a slot, a thread of this process or a peer (remote/watches.cc).
+  void begin_watch(std::uint32_t slot) noexcept;
+  void end_watch(std::uint32_t slot) noexcept;
+  // Something there may be another: the next departure answers the peers for whom it is.
+  void slot_changed(std::uint32_t slot) noexcept;
 
   // Send buffer areas. Throws Error(out_of_memory) when there are kAreaLimit.
   std::uint32_t add_area(const std::byte* data, std::uint64_t size);
@@ -338,6 +348,7 @@ class Core {
   bool fills(const Link& link, const Packet& packet) const noexcept;
   bool loses(Refusal cause, const Packet& packet) const noexcept;
   void note_lost(Link& link, Refusal cause, const Packet& packet) noexcept;
+  void say_at_last(Link& link, const Packet& packet) noexcept;
   bool send_abandons() noexcept;
   bool take_back() noexcept;
   void forget_abandons(Link& link) noexcept;
@@ -422,6 +433,17 @@ class Core {
   void finish(Link& link, Asked& asked, Status status, std::uint64_t value) noexcept;
   void fail_requests(Link& link, WhyNoLink why) noexcept;
   void forget_queue(const Queue* queue) noexcept;
+
+  // Watches (watches.cc).
+  Refusal serve_watch(Link& link, const Packet& packet) noexcept;
+  void give_up_watch(Link& link, std::uint32_t id) noexcept;
+  void end_watch(const Packet& watch) noexcept;
+  void drop_watches(SlotRecord& slot) noexcept;
+  void hold_watch(Link& link, const Packet& packet) noexcept;
+  void answer_held(Link& link, std::uint32_t place, const Packet& answer) noexcept;
+  void answer_watches() noexcept;
+  void answer_watches(Link& link) noexcept;
+  void forget_watches(Link& link) noexcept;
 
   // Puts that were lost with links (places.cc).
   void remember_lost(Link& link, WhyNoLink why) noexcept;
@@ -523,6 +545,7 @@ class Core {
   std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
+  bool watches_due_ = false;   // a slot that is watched has changed since they were last looked at
   std::size_t next_long_ = 0;  // the link whose long answers leave first
   bool lack_told_ = false;     // a notification of links that could not be had stands in a queue
   Notification lack_;          // what the next one says

@@ -16,6 +16,7 @@
 #include "interface/places/guests.h"
 #include "interface/puts/puts.h"
 #include "interface/queue.h"
+#include "interface/remote/call_word.h"
 
 namespace hamlyn::internal_::interface {
 
@@ -38,6 +39,8 @@ struct SlotRecord {
   Mode mode = Mode::guarded;
   Access access = Access::read_write;
   const std::uint64_t* mapping = nullptr;  // mapped read-write: the area's generation word; else null
+  CallWord<>* call = nullptr;              // of the same kind: the area's; else null
+  std::uint32_t watches = 0;               // threads and peers that wait for words of it
   Store* store = nullptr;                  // of a durable area; else null
   std::uint32_t places = 0;                // for each link
   std::uint32_t gets = 0;                  // bytes that one get may ask for

@@ -47,6 +47,8 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue, 
   slot.mode = options.mode;
   slot.places = options.places;
   slot.mapping = nullptr;
+  slot.call = nullptr;
+  slot.watches = 0;
   slot.fetches =
       options.access == Access::read_write && options.fetches && options.mode != Mode::paranoid_one_shot;
   const bool gives = options.access != Access::write_only && options.mode != Mode::paranoid_one_shot;
@@ -78,6 +80,7 @@ std::uint32_t Core::make_slot(std::byte* base, std::size_t bytes, Queue* queue, 
 
 void Core::drop_slot(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
+  if (slot.watches != 0) drop_watches(slot);
   close_run();
   end_places_at(index);
   for (std::uint32_t e = 0; e < slot.entry_count && deadlines_.size() != 0; ++e)
@@ -113,6 +116,7 @@ void Core::change_key(std::uint32_t index) {
   if (slots_[index].puts != nullptr) slots_[index].puts->held.clear();
   forget_slots();
   end_places_at(index);  // nobody can use them any more
+  slot_changed(index);   // nor watch it
 }
 
 void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexcept {
@@ -126,6 +130,7 @@ void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexc
     end_places(slot.first_record);
     places.cause = Refusal::none;  // to be opened anew
   }
+  slot_changed(index);  // for some may not watch it any more
 }
 
 }  // namespace hamlyn::internal_::interface

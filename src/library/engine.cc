@@ -46,6 +46,7 @@ Engine::Engine(const Interface::Options& options)
     : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
       counters_(page_of(counter_memory_)),
       core_(*this, counters_),
+      spin_time_(options.spin),
       far_dead_(options.dead) {
   introduce(counters_);
   core_.set_outstanding(options.requests);
@@ -90,6 +91,13 @@ bool Engine::run_for_memory() noexcept {
   activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (served == Served::replies_due) run_polled();
   return served != Served::nothing;
+}
+
+void Engine::looked_in_vain() noexcept {
+  if (simulation != nullptr) return;  // nobody is held up there
+  if (!company_.looked_in_vain(base::cycles())) return;
+  yield();
+  company_.let_run(base::cycles());
 }
 
 // --- sleeping

@@ -25,7 +25,9 @@
 #include "library/control/name_claims.h"
 #include "library/far/far_sleepers.h"
 #include "library/setting.h"
+#include "library/wait/company.h"
 #include "library/wait/futex.h"
+#include "library/wait/spin_time.h"
 #include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::library {
@@ -39,9 +41,6 @@ class HostServices;
 // Which sleeper would notice an arrival now, apart from threads that poll. Changed under the run lock.
 enum class SleeperRole : std::uint8_t { nobody, interface_thread, application };
 
-// How long to spin before sleeping: about as long as a wake-up costs (competitive spinning, paper 1,
-// section 5.2).
-inline constexpr std::chrono::microseconds kSpin{8};
 // An answer may need a wake-up at the other side before it is on its way: worth as much again, and a half, as
 // long as such answers do come in that time.
 inline constexpr std::chrono::microseconds kMostReplySpin{30};
@@ -180,6 +179,9 @@ class Engine final : public interface::Surroundings {
     reply_spin_.store(std::max(half, std::chrono::nanoseconds{kSpin}), std::memory_order_relaxed);
   }
 
+  // A look at a queue, or at memory, has found nothing. Not under the lock.
+  void looked_in_vain() noexcept;
+
   // A descriptor that is readable when the queue may hold something.
   int descriptor(interface::Queue& queue);
   // An empty queue was polled: whoever waits on its descriptor wants to hear of the next notification.
@@ -309,6 +311,8 @@ class Engine final : public interface::Surroundings {
   // Threads that sleep without being the sleeper, look a last time before, or wait for any change; and the
   // armed descriptor of changes. Written under the lock; relaxed, for a thread that waits looks after it.
   std::atomic<std::uint32_t> waiting_{0};
+  SpinTime spin_time_;  // under the lock
+  Company company_;
   std::uint64_t changes_ = 0;              // while somebody waits. Under the lock
   std::atomic<bool> helper_waits_{false};  // the interface thread is among them. Written under the lock
   // Futexes: fetch_add after what is to be seen has changed; read by wait and InterfaceThread::main before

@@ -46,7 +46,7 @@ class HostServices {
 
   // For calls in the control thread: message areas that others may map (MappedAreas).
   virtual std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
-                                      const std::uint64_t** generation) = 0;
+                                      interface::MappedWords** words) = 0;
   virtual void renew_mapped_area(std::byte* data) = 0;
   virtual void drop_mapped_area(std::byte* data, bool stays) noexcept = 0;
   // Maps a peer's slot; waits for its answer. Throws Error.

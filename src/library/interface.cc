@@ -16,6 +16,7 @@ namespace hamlyn {
 
 namespace {
 
+constexpr std::chrono::microseconds kLongestSpin = std::chrono::seconds{1};
 constexpr std::chrono::milliseconds kLongestDead = std::chrono::days{30};  // it stands in 32 bits of a frame
 
 }  // namespace
@@ -33,6 +34,8 @@ Interface::Interface(Options options) {
     throw Error(ErrorCode::invalid_argument, "stall and dead are times from 0 on");
   if (options.consent.users.size() + options.consent.groups.size() > Consent::kMost)
     throw Error(ErrorCode::invalid_argument, "consent names at most 16 users and groups");
+  if (options.spin < std::chrono::microseconds{0} || options.spin > kLongestSpin)
+    throw Error(ErrorCode::invalid_argument, "spin is a time up to one second");
   options.timeout = base::within_clock(options.timeout);
   options.stall = base::within_clock(options.stall);
   options.dead = std::min(options.dead, kLongestDead);
@@ -92,8 +95,13 @@ int Interface::descriptor() { return engine_->change_descriptor(); }
 void Interface::cancel() noexcept { engine_->cancel(); }
 
 bool Interface::run() noexcept {
-  const base::RunLockGuard guard(engine_->lock());
-  return guard && engine_->run_for_memory();
+  {
+    const base::RunLockGuard guard(engine_->lock());
+    if (!guard) return false;
+    if (engine_->run_for_memory()) return true;
+  }
+  engine_->looked_in_vain();
+  return false;
 }
 
 namespace internal_::library {

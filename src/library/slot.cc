@@ -75,7 +75,10 @@ Slot::Slot(MessageArea& area, NotificationQueue& queue, Options options)
     return engine.core().make_slot(data_, size_, &queue.inside(), options);
   });
   interface::SlotRecord& slot = engine.core().slot(made);
-  if (area.sharing() == Sharing::mapped_read_write) slot.mapping = area.generation_;
+  if (area.sharing() == Sharing::mapped_read_write) {
+    slot.mapping = &area.words_->generation;
+    slot.call = &area.words_->call;
+  }
   slot.store = area.durable_.get();
   number_ = slot.number(made);
 }

@@ -492,6 +492,14 @@ Outcome Terminus::get(const Ticket& ticket, std::span<std::byte> into, const Rem
   });
 }
 
+Outcome Terminus::watch(const Ticket& ticket, std::uint64_t offset, std::uint64_t seen,
+                        std::chrono::nanoseconds timeout) noexcept {
+  const auto attempt = [&](RemoteHandle* handle) {
+    return terminus_->requests().watch(ticket, sizeof seen, seen, {.offset = offset}, handle);
+  };
+  return ask(ticket, timeout, attempt, Answer::late);
+}
+
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
@@ -542,7 +550,8 @@ Status Terminus::when_it_can(const Ticket& ticket, library::Patience& patience, 
 }
 
 template <class Try>
-Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept {
+Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt,
+                      Answer answer) noexcept {
   library::Patience patience(timeout);
   library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   RemoteHandle handle;
@@ -558,8 +567,12 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
   if (status == Status::timed_out && full) status = Status::no_place;
   if (status != Status::pending) return {status, Refusal::none, 0};
   library::Engine& engine = interface_.engine();
-  Outcome outcome = engine.spin_for_reply(requests, handle, call);
-  if (outcome.status != Status::pending) return outcome;
+  Outcome outcome;
+  if (answer == Answer::soon) {
+    outcome = engine.spin_for_reply(requests, handle, call);
+    if (outcome.status != Status::pending) return outcome;
+    engine.reply_was_slow();
+  }
   outcome = wait_for_slow_outcome(handle, patience.left(), call);
   if (const base::RunLockGuard guard(engine.lock()); guard) {
     requests.give_up(requests.find(handle));
@@ -615,7 +628,9 @@ Outcome Terminus::outcome(RemoteHandle handle) const noexcept {
 Outcome Terminus::wait_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept {
   library::PendingCall call(interface_.engine().lock(), terminus_->calls());
   const Outcome outcome = interface_.engine().spin_for_reply(terminus_->requests(), handle, call);
-  return outcome.status != Status::pending ? outcome : wait_for_slow_outcome(handle, timeout, call);
+  if (outcome.status != Status::pending) return outcome;
+  interface_.engine().reply_was_slow();
+  return wait_for_slow_outcome(handle, timeout, call);
 }
 
 // Waits asleep for an outcome that is not worth to be spun for.
@@ -623,7 +638,6 @@ Outcome Terminus::wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanose
                                         library::PendingCall& call) noexcept {
   library::Engine& engine = interface_.engine();
   interface::Requests& requests = terminus_->requests();
-  engine.reply_was_slow();
   Outcome outcome;
   const auto ready = [&] {
     outcome = requests.outcome(handle);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/copy.h"
+#include "base/fence.h"
 #include "base/generation.h"
 #include "base/longest_time.h"
 #include "hamlyn/segment/segment.h"
@@ -328,8 +329,8 @@ Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds 
   return all;
 }
 
-// The word is stored, and the exporter is not told otherwise.
-Status Import::store_signal(const SignalWord& signal) noexcept {
+// Stores the word, and calls the exporter if somebody waits there.
+Status Import::store_signal(const SignalWord& signal, std::chrono::nanoseconds timeout) noexcept {
   // Pairs with Segment::wait_for_word: the data was stored before.
   std::byte* const place = memory() + signal.offset;
   const auto change = [&]<class Word>(Word value) {
@@ -345,7 +346,18 @@ Status Import::store_signal(const SignalWord& signal) noexcept {
   } else {
     change(static_cast<std::uint32_t>(signal.value));
   }
-  return mapped_->status();
+  const Status told = changed(timeout);
+  return told == Status::ok ? mapped_->status() : told;
+}
+
+// The data was stored before. A packet, even an empty one, wakes whoever waits there. One that finds no room
+// is sent again by the next that stores.
+Status Import::changed(std::chrono::nanoseconds timeout) noexcept {
+  std::uint64_t call = 0;
+  if (!writes_by_stores() || !mapped_->must_call(call)) return Status::ok;
+  const Status status = terminus_.put(ticket_, {}, {}, timeout);
+  if (status == Status::ok) mapped_->called(call);
+  return status;
 }
 
 Status Import::write_signal(std::size_t offset, std::span<const std::byte> data, const SignalWord& signal,
@@ -370,7 +382,7 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   const Status status = write(offset, data, timeout, options);
   if (status != Status::ok) return status;
   if (writes_by_stores())
-    return to.writes_by_stores() ? to.store_signal(signal)
+    return to.writes_by_stores() ? to.store_signal(signal, patience.left())
                                  : to.terminus_.put(to.ticket_, value, as_signal, patience.left());
   if (&to == this) return terminus_.put(ticket_, value, as_signal, patience.left());
   to.fence_owed_.store(true, std::memory_order_relaxed);
@@ -453,6 +465,49 @@ Status Import::read_until(std::size_t offset, std::span<std::byte> into,
   }
 }
 
+// Looks for as long as a wake-up costs.
+bool Import::seen_by_mapping(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
+                             std::uint64_t& seen) noexcept {
+  constexpr unsigned kLooks = 128;
+  // Pairs with whoever stores it behind data.
+  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory() + offset));
+  for (unsigned looks = 0; looks != kLooks; ++looks) {
+    seen = word.load(std::memory_order_acquire);
+    if (done(what, seen)) return true;
+    base::pause();
+  }
+  return false;
+}
+
+Status Import::wait_for_word(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
+                             std::chrono::nanoseconds timeout) noexcept {
+  std::uint64_t seen = 0;
+  const Status wrong = check_place(offset, sizeof seen, nullptr);
+  if (wrong != Status::ok) return wrong;
+  if (offset % sizeof seen != 0) return Status::misaligned;
+  if (access_ == Access::write_only) return Status::refused;
+  if (forked(interface_)) return Status::forked;
+  library::Patience patience(timeout);
+  if (reads_by_loads()) {
+    if (seen_by_mapping(offset, done, what, seen)) return mapped_->status();
+  } else {
+    // Mostly it is as it was when a thread waited last: then no read is needed.
+    seen = seen_last_.load(std::memory_order_relaxed);
+    if (done(what, seen)) {
+      const Status status = load(offset, seen, patience.left());
+      if (status != Status::ok || done(what, seen)) return status;
+    }
+  }
+  do {
+    patience.deadline();
+    const Outcome outcome = terminus_.watch(ticket_, offset, seen, patience.left());
+    if (outcome.status != Status::ok) return ended(outcome);
+    seen = outcome.value;
+  } while (!done(what, seen));
+  seen_last_.store(seen, std::memory_order_relaxed);
+  return reads_by_loads() ? mapped_->status() : Status::ok;
+}
+
 Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
                     const ReadOptions& options, RemoteHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
@@ -525,6 +580,7 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};
     if (const Status how = mapped_->status(); how != Status::ok) return {how, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
+    static_cast<void>(changed(timeout));  // it is done, whatever comes of that
     return {mapped_->status(), Refusal::none, before};
   }
   Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset, .notify = options.notify}, timeout);

@@ -8,19 +8,16 @@
 #include "library/control/name_claims.h"
 #include "library/memory/wiring.h"
 #include "library/wait/waiting.h"
+#include "library/wait/word_wait.h"
 #include "library/with_memory.h"
 #include "segment/descriptors.h"
 #include "segment/segments.h"
 
 namespace hamlyn {
 
-using library::Clock;
 using library::Deadline;
 
 namespace {
-
-// An importer's stores into a mapped segment wake nobody.
-constexpr std::chrono::milliseconds kLook{1};
 
 SeedKind kind_of(Sharing sharing) noexcept {
   switch (sharing) {
@@ -217,24 +214,38 @@ void Segment::check_word(std::size_t offset, std::size_t size) const {
     throw Error(ErrorCode::invalid_argument, std::string("a word of a segment: ") + name(status));
 }
 
-Status Segment::wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(const void*, std::uint64_t),
-                              const void* what, std::chrono::nanoseconds timeout) noexcept {
-  const Deadline deadline = library::deadline_in(timeout);
-  library::PendingCall call(interface_.waiting(), queue_.calls());
-  const auto ready = [&](const library::Locked&) {
-    // Pairs with Import::write_signal, here or in a put: whoever finds the word finds the data.
-    return done(what, word.load(std::memory_order_acquire)) ? Status::ok : Status::pending;
-  };
-  for (;;) {
-    Deadline until = deadline;
-    if (area_.sharing() == Sharing::mapped_read_write) {
-      const Deadline look = library::deadline_in(kLook);
-      if (!deadline || *look < *deadline) until = look;
-    }
-    const Status status = interface_.waiting().until(call, ready, until);
-    if (status != Status::timed_out || until == deadline) return status;
+Status Segment::wait_for_words(std::span<const std::size_t> offsets, std::size_t& which,
+                               bool (*done)(const void*, std::uint64_t), const void* what,
+                               std::chrono::nanoseconds timeout, std::uint64_t peer) noexcept {
+  if (offsets.empty()) return Status::invalid;
+  for (const std::size_t offset : offsets) {
+    if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;
   }
+  std::byte* const base = area_.bytes().data();
+  const auto is_done = [&](std::size_t offset) {
+    // Pairs with Import::write_signal, here or in a put: whoever finds the word finds the data.
+    const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(base + offset));
+    return done(what, word.load(std::memory_order_acquire));
+  };
+  library::Waiting& waiting = interface_.waiting();
+  library::PendingCall call(waiting, queue_.calls());
+  const auto ready = [&](const library::Locked& locked) {
+    const auto found = std::ranges::find_if(offsets, is_done);
+    which = static_cast<std::size_t>(found - offsets.begin());
+    if (found != offsets.end()) return Status::ok;
+    return peer == 0 || waiting.linked(locked, peer) ? Status::pending : Status::link_ended;
+  };
+  const Deadline deadline = library::deadline_in(timeout);
+  if (area_.sharing() != Sharing::mapped_read_write) return waiting.until(call, ready, deadline);
+  // While this thread spins, nobody who stores need call.
+  const Deadline spun = library::deadline_in(std::min<std::chrono::nanoseconds>(timeout, library::kSpin));
+  const Status status = waiting.until(call, ready, spun);
+  if (status != Status::timed_out) return status;
+  const library::WordWait others_call(slot_);
+  return waiting.until(call, ready, deadline);
 }
+
+void Segment::changed() noexcept { library::words_changed(slot_); }
 
 // --- descriptors
 

@@ -239,6 +239,20 @@ class Siege {
     if (pick(2) == 0) packet.key = interface::signals_of(interface::opening_word(name, serial));
   }
 
+  // One that may be held, or what takes one back.
+  Packet watch() {
+    Packet packet = right();
+    packet.lead.metadata_length = 0;
+    packet.lead.operation = Operation::watch;
+    packet.lead.length = interface::kInlineData;
+    packet.offset &= ~std::uint64_t{7};
+    packet.word = pick(32);
+    packet.delta = pick(4) == 0 ? interface::kWatchNoMore : pick(3) == 0 ? 4 : 8;
+    if (packet.offset <= kSlotBytes - 8 && pick(4) != 0)  // it has not changed
+      std::memcpy(packet.data, core_.slot(packet.slot).base + packet.offset, sizeof(std::uint64_t));
+    return packet;
+  }
+
   // A put of any kind that may well land.
   Packet put() {
     Packet packet{};
@@ -332,8 +346,12 @@ class Siege {
   }
 
   Packet any() {
-    const std::uint64_t kind = pick(9);
-    Packet packet = kind < 2 ? request() : kind < 4 ? put() : kind == 4 ? from_area() : right();
+    const std::uint64_t kind = pick(10);
+    Packet packet = kind < 2    ? request()
+                    : kind < 4  ? put()
+                    : kind == 4 ? from_area()
+                    : kind == 5 ? watch()
+                                : right();
     auto* const words = reinterpret_cast<std::uint32_t*>(&packet);
     switch (pick(6)) {
       case 0:
@@ -353,7 +371,7 @@ class Siege {
         break;
       }
       case 4:
-        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(22));
+        packet.lead.operation = pick(2) == 0 ? Operation::abandon : static_cast<Operation>(1 + pick(23));
         break;
       default:
         if (pick(10) == 0) {

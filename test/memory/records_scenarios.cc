@@ -3,6 +3,7 @@
 #include "base/byte_order.h"
 #include "base/generation.h"
 #include "hamlyn/segment/versioned.h"
+#include "interface/remote/call_word.h"
 #include "segment/record_words.h"
 #include "segment/registry_words.h"
 #include "test/memory/explored.h"
@@ -139,10 +140,48 @@ std::string revocation(Model model) {
   });
 }
 
+// --- call words
+
+// Another process stores twice, the first of which is not what the owner waits for. Each call is a packet, on
+// whose count the owner sleeps.
+std::string call_word(Model model) {
+  struct Shared {
+    std::uint64_t stored = 0, call = 0;
+    std::uint32_t packets = 0;
+  };
+  static Shared shared;
+  shared = Shared{};
+  Explorer explorer(bytes_of(shared), model);
+  explorer.add([] {
+    std::uint64_t last = 0;
+    for (std::uint64_t value = 1; value <= 2; ++value) {
+      Explored::store_relaxed(shared.stored, value);
+      std::uint64_t now = 0;
+      if (!interface::called_for<Explored>(shared.call, last, now)) continue;
+      last = now;
+      Explored::store_relaxed(shared.packets, Explored::load_relaxed(shared.packets) + 1);
+      Explorer::wake(shared.packets);
+    }
+  });
+  explorer.add([] {
+    interface::CallWord<Explored> call(shared.call);
+    std::uint32_t taken = Explored::load_relaxed(shared.packets);
+    call.begin();
+    while (Explored::load_relaxed(shared.stored) != 2) {
+      Explorer::sleep_while(shared.packets, taken);
+      taken = Explored::load_relaxed(shared.packets);
+      call.renew();
+    }
+    call.end();
+  });
+  return explorer.explore([](const Reports&) -> std::string { return {}; });
+}
+
 }  // namespace
 
 std::vector<Scenario> record_scenarios() {
-  return {{"versioned", versioned}, {"registry", registry}, {"revocation", revocation}};
+  return {
+      {"versioned", versioned}, {"registry", registry}, {"revocation", revocation}, {"call word", call_word}};
 }
 
 }  // namespace hamlyn::test

@@ -115,6 +115,11 @@ TEST_F(Library, TimesBeyondTheClockAreForEver) {
     wrong = options();
     wrong.dead = -1ms;
     refused([&] { Interface{wrong}; });
+    for (const std::chrono::microseconds spin : {-1us, 1'000'001us}) {
+      wrong = options();
+      wrong.spin = spin;
+      refused([&] { Interface{wrong}; });
+    }
   });
 }
 

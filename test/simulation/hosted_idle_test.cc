@@ -33,6 +33,8 @@ void show_everything(Hosted& all) {
   DatagramReceiver datagram(manager, 64);
   LoanReceiver loan(manager);
   Segment segment(manager.interface(), {.bytes = 4096});
+  const Segment mapped(manager.interface(),
+                       {.name = "mapped-segment", .bytes = 4096, .sharing = Sharing::mapped_read_write});
   LocalService service(manager.interface(), "service");
   manager.publish("stream", stream.make_seed());
   manager.publish("tagged", tagged.make_seed());
@@ -148,6 +150,21 @@ TEST(HostedIdle, who_has_a_segment) {
     return segment.wait_until(
         0, [](std::uint64_t word) { return word != 0; }, kIdleWait);
   });
+  expect_idle([](Manager& manager) {
+    Segment segment(manager.interface(), {.bytes = 4096, .sharing = Sharing::mapped_read_write});
+    return segment.wait_until(
+        0, [](std::uint64_t word) { return word != 0; }, kIdleWait);
+  });
+}
+
+TEST(HostedIdle, who_waits_for_a_word_of_another) {
+  for (const char* name : {"segment", "mapped-segment"}) {
+    expect_idle([name](Manager& manager) {
+      Import import(manager.interface(), name);
+      return import.wait_until(
+          0, [](std::uint64_t word) { return word != 0; }, kIdleWait);
+    });
+  }
 }
 
 TEST(HostedIdle, who_serves_and_calls) {

@@ -115,6 +115,75 @@ TEST(HostedSegments, are_as_they_should_be_though_packets_are_lost_late_and_repe
   }
 }
 
+// --- waits
+
+constexpr std::uint64_t kWaitRounds = 30;
+constexpr std::size_t kDoneWord = 4000;
+
+// Each importer signals, and waits for the exporter's answer; one of them waits for the other's signals, too.
+Sharing sharing_of(std::uint64_t seed) {
+  if (seed % 3 == 2) return Sharing::guarded;  // on two hosts
+  return seed / 3 % 2 == 0 ? Sharing::guarded : Sharing::mapped_read_write;
+}
+
+void answer_each(Hosted& all, Sharing sharing) {
+  Interface interface;
+  Segment board(interface, {.name = "waits", .bytes = 4096, .sharing = sharing});
+  const std::array<std::size_t, kImporters> words{signal_of(1), signal_of(2)};
+  std::array<std::uint64_t, kImporters> seen{};
+  while (seen[0] + seen[1] != kImporters * kWaitRounds) {
+    std::size_t which = 0;
+    // An odd number is one that was not answered yet.
+    const Status status = board.wait_until_any(
+        words, which, [](std::uint64_t word) { return word % 2 == 1; }, 60s);
+    if (status != Status::ok) return all.expect(false, "a signal was not heard");
+    const std::uint64_t word = board.at<std::uint64_t>(words[which]);
+    all.expect(word == 2 * seen[which] + 1, "a signal was left out");
+    ++seen[which];
+    if (all.host.chance().one_in(3)) all.host.pause(all.host.chance().below(4 * kMillisecond));
+    board.at<std::uint64_t>(words[which]) = word + 1;
+    board.changed();
+  }
+  all.expect(board.wait_until(
+                 kDoneWord, [](std::uint64_t n) { return n == kImporters; }, 60s) == Status::ok,
+             "nobody has said that it is done");
+}
+
+void ask_each(Hosted& all, std::uint32_t who) {
+  Interface interface;
+  Import board(interface, "waits");
+  for (std::uint64_t round = 1; round <= kWaitRounds; ++round) {
+    if (all.host.chance().one_in(3)) all.host.pause(all.host.chance().below(4 * kMillisecond));
+    if (all.host.chance().one_in(4))  // given up, mostly
+      static_cast<void>(board.wait_until(
+          signal_of(who), [](std::uint64_t word) { return word == 1; }, 10us));
+    const bool adds = all.host.chance().one_in(2);
+    const Status told = adds ? board.fetch(signal_of(who), {.operand = 1}, 5s).status
+                             : board.write_signal(1024, {}, signal_of(who), 2 * round - 1, Signal::set, 5s);
+    all.expect(told == Status::ok, "it was not signalled");
+    all.expect(board.wait_until(
+                   signal_of(who), [&](std::uint64_t word) { return word == 2 * round; }, 60s) == Status::ok,
+               "the answer was not heard");
+  }
+  if (who == 1)
+    all.expect(
+        board.wait_until(
+            signal_of(2), [](std::uint64_t word) { return word == 2 * kWaitRounds; }, 60s) == Status::ok,
+        "the other's end was not heard");
+  all.expect(board.fetch(kDoneWord, {.operand = 1}, 5s).status == Status::ok, "it is not done");
+}
+
+TEST(HostedSegments, wake_who_waits_for_a_word_at_either_side) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    hosted.add([seed](Hosted& all) { answer_each(all, sharing_of(seed)); });
+    for (std::uint32_t who = 1; who <= kImporters; ++who)
+      hosted.add([who](Hosted& all) { ask_each(all, who); });
+    hosted.run();
+  }
+}
+
 // Somebody registers it late, and whose segment it is does not answer.
 TEST(HostedSegments, are_looked_up_and_opened_in_one_time) {
   Hosted hosted;

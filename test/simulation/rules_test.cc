@@ -118,6 +118,7 @@ class Node {
       digest.add(link->remote.busy(level));
     }
     digest.add(link->remote.busy_long());
+    digest.add(link->remote.held());
     for (const interface::Owed& owed : link->remote.owed) digest.add(owed.sent);
     for (const interface::Asked& each : link->remote.asked) digest.add(each.landed);
   }

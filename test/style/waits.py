@@ -23,7 +23,6 @@ ALLOWED = {
     ("src/segment/failure_detector.cc", "loop"): "that thread, which looks whether an answer is late while it waits for it",
     ("src/c/rr.cc", "loop"): "asks again when a question was cancelled",
     ("src/segment/import.cc", "loop"): "reads by loads until the caller is content: nobody tells of a store",
-    ("src/segment/segment.cc", "loop"): "a word of a segment that others map read-write: nobody tells of a store",
     ("src/protocols/loan_receiver.cc", "loop"): "answers who wants to lend, outside of the lock, and waits again",
     ("src/protocols/local_client.cc", "loop"): "passes over what is no answer to this call",
     ("src/protocols/local_service.cc", "loop"): "takes what is no call, outside of the run lock, and waits again",

@@ -99,6 +99,8 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
   EXPECT_EQ(static_cast<int>(Operation::area_write), 6);
   EXPECT_EQ(static_cast<int>(Operation::get), 7);
   EXPECT_EQ(static_cast<int>(Operation::get_strided), 20);
+  EXPECT_EQ(static_cast<int>(Operation::opened_write), 21);
+  EXPECT_EQ(static_cast<int>(Operation::watch), 23);
   EXPECT_EQ(static_cast<int>(Operation::get_data), 8);
   EXPECT_EQ(static_cast<int>(Operation::fetch), 9);
   EXPECT_EQ(static_cast<int>(Operation::fetched), 10);

@@ -36,6 +36,7 @@ typedef struct hamlyn_interface_options {
   uint32_t group_count;    // groups that are named; with the users at most 16
   // Gets, fetch-ops and fences under way by one link, of each level and direction, 16 to 64; 16.
   uint64_t requests;
+  int64_t spin;  // a thread that waits spins so long before it sleeps, while that pays, up to 1 s; 8 us
 } hamlyn_interface_options;
 
 // Attaches this process to its host's node.

@@ -167,6 +167,14 @@ enum hamlyn_comparison {
 HAMLYN_NODISCARD hamlyn_status hamlyn_segment_wait_until(hamlyn_segment* segment, size_t offset,
                                                          uint32_t comparison, uint64_t value, int64_t timeout,
                                                          uint64_t* word);
+// Waits until any of the words at the `count` offsets compares so; `which` is told the first of them. `peer`:
+// 0, or the interface that is to change it: also link_ended, if there is no link with it.
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_wait_until_any(hamlyn_segment* segment, const size_t* offsets,
+                                                             size_t count, uint32_t comparison,
+                                                             uint64_t value, uint64_t peer, int64_t timeout,
+                                                             size_t* which, uint64_t* word);
+// Has whoever waits for words of it look, threads here and importers: behind stores of this process.
+HAMLYN_NODISCARD hamlyn_status hamlyn_segment_changed(hamlyn_segment* segment);
 // For select, poll, epoll, read, and for children that inherit them: each read gives a
 // hamlyn_segment_record, or EAGAIN; of `hamlyn_segment_data_descriptor` a rr_held (hamlyn/c/rr.h) and the
 // data of a write that waits behind it. Records come here then, and not by hamlyn_segment_wait. Owned by the
@@ -282,6 +290,12 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_read_outcome(const hamlyn_import* import, 
                                                    hamlyn_outcome* outcome);
 HAMLYN_NODISCARD hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_remote_handle handle,
                                                 int64_t timeout, hamlyn_outcome* outcome);
+// As hamlyn_segment_wait_until, of another's segment; also stale, link_ended, refused.
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_wait_until(hamlyn_import* import, size_t offset,
+                                                        uint32_t comparison, uint64_t value, int64_t timeout,
+                                                        uint64_t* word);
+// Has whoever waits for words of it look: behind stores into a mapped segment. ok, timed_out, cancelled.
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_changed(hamlyn_import* import, int64_t timeout);
 // Fetch-and-op on an aligned word of 4 or 8 bytes; `outcome->value` is what stood there before. `flags`: 0,
 // or HAMLYN_TELL.
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset,

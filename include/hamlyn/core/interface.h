@@ -70,6 +70,9 @@ class Interface {
     // Gets, fetch-ops and fences under way by one link, of each level and direction: 16 to 64. As many of the
     // other side's are taken; of one's own no more leave than the other side takes.
     std::uint32_t requests = 16;
+    // A thread that waits spins so long before it sleeps, up to 1 s, while what it waits for comes in that
+    // time: for a server whose processor has nothing else to do. 0: about as long as a wake-up costs.
+    std::chrono::microseconds spin{0};
   };
 
   // Attaches to this host's node. Throws Error: node_unreachable, node_not_trusted, version_mismatch,

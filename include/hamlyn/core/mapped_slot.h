@@ -71,6 +71,12 @@ class MappedSlot {
   }
 
  private:
+  friend class Import;  // whose signals call the owner
+  // Whether somebody waits for what was just stored here, and was not called for it yet. Then `now` is what
+  // `called` takes once that is done.
+  bool must_call(std::uint64_t& now) const noexcept;
+  void called(std::uint64_t now) noexcept { called_.store(now, std::memory_order_relaxed); }
+
   Interface& interface_;
   std::uint64_t peer_;
   std::byte* area_ = nullptr;
@@ -79,6 +85,8 @@ class MappedSlot {
   std::size_t size_ = 0;
   std::uint64_t* generation_word_ = nullptr;  // read-only memory
   std::uint64_t generation_ = 0;
+  // The call word by which the owner was called last. A thread that finds an older one calls once too often.
+  std::atomic<std::uint64_t> called_{0};
   std::atomic<bool> ended_{false};  // the link by which it was mapped has
   bool can_write_ = false;
 };

@@ -16,6 +16,9 @@
 
 namespace hamlyn {
 
+namespace internal_::interface {
+struct MappedWords;
+}
 namespace internal_::library {
 class AreaRange;
 class DurableArea;
@@ -99,7 +102,7 @@ class MessageArea {
   std::size_t size_ = 0;
   bool callers_ = false;  // the memory is the caller's
   Sharing sharing_ = Sharing::guarded;
-  const std::uint64_t* generation_ = nullptr;  // of a mapped kind
+  internal_::interface::MappedWords* words_ = nullptr;  // of a mapped kind
   std::unique_ptr<internal_::library::DurableArea> durable_;
   std::unique_ptr<internal_::library::AreaRange> range_;
   std::unique_ptr<internal_::library::Wiring> wiring_;  // never null when the area is made

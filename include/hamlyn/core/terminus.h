@@ -183,6 +183,9 @@ class Terminus {
   // `get` that waits, into memory of the caller's.
   Outcome get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
               std::chrono::nanoseconds timeout) noexcept;
+  // The 8-byte word at `offset`, as soon as it is not `seen`: of a slot that takes puts.
+  Outcome watch(const Ticket& ticket, std::uint64_t offset, std::uint64_t seen,
+                std::chrono::nanoseconds timeout) noexcept;
   // `put` that waits of up to 48 bytes, and of a signal behind them: in one frame to another host if they can
   // leave at once.
   Status put_with_signal(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
@@ -217,8 +220,10 @@ class Terminus {
   template <class Try>
   Status when_it_can(const Ticket& ticket, internal_::library::Patience& patience,
                      internal_::library::PendingCall& call, Try attempt) noexcept;
+  enum class Answer : bool { soon, late };
   template <class Try>
-  Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt) noexcept;
+  Outcome ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Try attempt,
+              Answer answer = Answer::soon) noexcept;
   Outcome wait_for_slow_outcome(RemoteHandle handle, std::chrono::nanoseconds timeout,
                                 internal_::library::PendingCall& call) noexcept;
   Status send_block(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,

@@ -121,20 +121,30 @@ class Segment {
   Status wait(SegmentRecord& out, std::chrono::nanoseconds timeout) noexcept;
   // The oldest write that waits, its data to `into`: as Slot::take_held.
   Status take_held(HeldPut& held, std::span<std::byte> into) noexcept { return slot_.take_held(held, into); }
-  // Waits until `done(word)` of the 8-byte word at `offset`; what is landed there by the interface is seen at
-  // once, what an importer stores into a mapped segment within a millisecond. `done` looks at the number, and
-  // calls nothing of these objects. ok, timed_out, cancelled, forked; out_of_bounds; misaligned.
+  // Waits until `done(word)` of the 8-byte word at `offset`. It looks whenever something lands here: a write,
+  // a signal, a fetch; of a mapped segment a `write_signal` or `fetch` of an importer, or its `changed`.
+  // Other stores wake nobody, those of this process neither: say `changed` behind them. `done` looks at the
+  // number, and calls nothing of these objects. `peer`, if not 0: whoever is to change the word, an
+  // interface. ok; timed_out, cancelled, forked; out_of_bounds; misaligned; link_ended: there is no link with
+  // `peer`.
   template <class Done>
-  Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
-    if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;
-    // Pairs with Import::write_signal, in wait_for_word.
-    const std::atomic_ref<std::uint64_t> word(
-        *reinterpret_cast<std::uint64_t*>(area_.bytes().data() + offset));
+  Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout,
+                    std::uint64_t peer = 0) noexcept {
+    std::size_t which = 0;
+    return wait_until_any({&offset, 1}, which, done, timeout, peer);
+  }
+  // Waits until `done(word)` of any of the words at `offsets`; `which` is the first of them. Also invalid:
+  // there are none.
+  template <class Done>
+  Status wait_until_any(std::span<const std::size_t> offsets, std::size_t& which, Done done,
+                        std::chrono::nanoseconds timeout, std::uint64_t peer = 0) noexcept {
     const auto call = [](const void* what, std::uint64_t value) {
       return static_cast<bool>((*static_cast<const Done*>(what))(value));
     };
-    return wait_for_word(word, call, &done, timeout);
+    return wait_for_words(offsets, which, call, &done, timeout, peer);
   }
+  // Has whoever waits for words of it look, threads here and importers: behind stores of this process.
+  void changed() noexcept;
 
   // Descriptors for select, poll, epoll, read, O_ASYNC, dup, and for children that inherit them (paper 4,
   // section 4.2.5): each read gives one record, and waits for none (EAGAIN). Of `control_descriptor` a
@@ -157,8 +167,9 @@ class Segment {
   static Slot::Options slot_options(const SegmentOptions& options);
   Status find_word(std::size_t offset, std::size_t bytes) const noexcept;
   void check_word(std::size_t offset, std::size_t bytes) const;
-  Status wait_for_word(std::atomic_ref<std::uint64_t> word, bool (*done)(const void*, std::uint64_t),
-                       const void* what, std::chrono::nanoseconds timeout) noexcept;
+  Status wait_for_words(std::span<const std::size_t> offsets, std::size_t& which,
+                        bool (*done)(const void*, std::uint64_t), const void* what,
+                        std::chrono::nanoseconds timeout, std::uint64_t peer) noexcept;
   internal_::segment::Descriptors& descriptors();
   void publish();
 
@@ -290,6 +301,21 @@ class Import {
   // Reads again and again until `enough` says so of the data. timed_out: in that time it has not.
   Status read_until(std::size_t offset, std::span<std::byte> into, bool (*enough)(const void* data) noexcept,
                     std::chrono::nanoseconds timeout) noexcept;
+  // Waits until `done(word)` of the 8-byte word at `offset`, asleep: the exporter's interface tells of a
+  // change. The exporter's own stores are told of by `Segment::changed`, those of importers as to
+  // `Segment::wait_until`. Of values that come and go at once some may not be seen. At most 8 threads wait by
+  // one link, others for them. ok; timed_out, cancelled, forked; misaligned. Needs the right to read.
+  template <class Done>
+  Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
+    const auto call = [](const void* what, std::uint64_t value) {
+      return static_cast<bool>((*static_cast<const Done*>(what))(value));
+    };
+    return wait_for_word(offset, call, &done, timeout);
+  }
+  // Has whoever waits for words of it look, here or there: behind stores into a mapped segment.
+  // `write_signal` and `fetch` do it themselves; of a guarded segment nothing is to be done. ok; timed_out,
+  // cancelled: the link had no room.
+  Status changed(std::chrono::nanoseconds timeout) noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
   // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
@@ -366,7 +392,7 @@ class Import {
   Status flush_mapped() noexcept;
   bool must_fence() noexcept;
   Status flushed(const Outcome& outcome, std::chrono::nanoseconds timeout) noexcept;
-  Status store_signal(const SignalWord& signal) noexcept;
+  Status store_signal(const SignalWord& signal, std::chrono::nanoseconds timeout) noexcept;
   static constexpr std::uint32_t kTold = std::uint32_t{1} << 16;
   void note_why(WhyNoLink why) noexcept;
   static Status ended(const Outcome& outcome) noexcept;
@@ -378,6 +404,10 @@ class Import {
   Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
   Status read_word_part(std::size_t offset, std::span<std::byte> into,
                         std::chrono::nanoseconds timeout) noexcept;
+  Status wait_for_word(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
+                       std::chrono::nanoseconds timeout) noexcept;
+  bool seen_by_mapping(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
+                       std::uint64_t& seen) noexcept;
 
   Interface& interface_;
   Ticket ticket_;
@@ -385,7 +415,8 @@ class Import {
   std::unique_ptr<MappedSlot> mapped_;
   std::atomic<bool> fence_owed_{false};  // mapped: something has left by packets that a flush answers for
   std::atomic<Refusal> refusal_{Refusal::none};
-  std::atomic<std::uint32_t> why_{0};  // a reason, and kTold
+  std::atomic<std::uint32_t> why_{0};        // a reason, and kTold
+  std::atomic<std::uint64_t> seen_last_{0};  // a word that `wait_until` has ended with
   const Access access_;
   bool near_ = false;
 };

@@ -13,12 +13,16 @@ void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message, std:
   set_slot(packet, ticket);
   set_entry(packet, ticket.entry, rest);
   packet.word = message_word(message, ticket.incarnation);
+  say_at_last(link, packet);
+}
+
+void Core::say_at_last(Link& link, const Packet& packet) noexcept {
   // Behind those that have found no room before it.
-  if (link.abandons.empty() && link.put(packet, nullptr, nullptr) != Status::queue_full) return;
+  if (link.abandons.empty() && link.put(packet, packet.data, nullptr) != Status::queue_full) return;
   try {
     link.abandons.push_back(packet);
   } catch (const std::bad_alloc&) {
-    return;  // the entry's deadline is left, and the end of the link
+    return;  // the entry's deadline is left, and the end of the link; of a watch, the word's next change
   }
   ++link.departures;
   ++abandons_wait_;
@@ -31,7 +35,7 @@ bool Core::send_abandons() noexcept {
   for (Link* link : links()) {
     std::size_t sent = 0;
     while (sent != link->abandons.size() &&
-           link->put(link->abandons[sent], nullptr, nullptr) != Status::queue_full)
+           link->put(link->abandons[sent], link->abandons[sent].data, nullptr) != Status::queue_full)
       ++sent;
     if (sent == 0) continue;
     moved = true;

@@ -416,6 +416,18 @@ inline Refusal check_fetch(const Slots& slots, const Link& link, const Packet& p
   return aligned(slot.base + packet.offset, bytes) ? Refusal::none : Refusal::misaligned;
 }
 
+// A watch only reads, and waits for what writes that may not land now.
+inline Refusal check_watch(const Slots& slots, const Link& link, const Packet& packet) noexcept {
+  const std::uint32_t bytes = packet.delta;
+  if (bytes != 4 && bytes != 8) return Refusal::malformed;
+  const Refusal cause = check_target(slots, packet, bytes);
+  if (cause != Refusal::none) return cause;
+  const SlotRecord& slot = slot_of(slots, packet.slot);
+  if (slot.gets < bytes || slot.puts == nullptr) return Refusal::mode_forbids;
+  if ((slot.rights(link.user) & Guests::kRead) == 0) return Refusal::not_permitted;
+  return aligned(slot.base + packet.offset, bytes) ? Refusal::none : Refusal::misaligned;
+}
+
 // The place record by which the requester of a get or a fetch is to be told of; the dead one: it does not
 // ask, or it is none of its.
 inline std::uint32_t record_to_tell(const Slots& slots, const Records& records, const Link& link,

@@ -21,7 +21,7 @@ inline std::uint32_t element_of(const Lead& lead) noexcept { return lead.turn; }
 // Size of the numbers in the data. Operands and shapes are always numbers.
 inline std::uint32_t numbers_in(const Lead& lead) noexcept {
   const bool words = lead.operation == Operation::fetch || lead.operation == Operation::fetched ||
-                     lead.operation == Operation::get_strided;
+                     lead.operation == Operation::watch || lead.operation == Operation::get_strided;
   return words ? sizeof(std::uint64_t) : element_of(lead);
 }
 

@@ -48,6 +48,7 @@ enum class Operation : std::uint8_t {
   get_strided = 20,         // as get, from chunks (strides.h); answered as one
   opened_write = 21,        // a write in fast mode of up to 40 bytes, by an opening (put_packet.h)
   taken_requests = 22,      // reply: delta = gets, fetches and fences of each level that are taken at a time
+  watch = 23,  // asks for a word of a slot once it is another (remote/watches.cc); `fetched` answers
 };
 
 // A packet is moved, stored and compared as words of eight bytes. They are the same numbers on every machine:
@@ -274,8 +275,10 @@ inline const char* invalid(const Lead& lead, std::size_t mtu) noexcept {
       return lead.length == kInlineData ? nullptr : "it does not say where its data stands";
     case Operation::get_strided:  // its shape
     case Operation::fetch:        // its two operands
-      return lead.length == kInlineData && lead.metadata_length == 0 ? nullptr
-                                                                     : "not the data of a fetch, or a shape";
+    case Operation::watch:        // what the word was
+      return lead.length == kInlineData && lead.metadata_length == 0
+                 ? nullptr
+                 : "not the data of a request, or a shape";
     case Operation::fetched:  // the one word
       return lead.length == sizeof(std::uint64_t) && lead.metadata_length == 0 ? nullptr
                                                                                : "not the data of a result";

@@ -108,6 +108,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
       HAMLYN_ASSERT(landing.end <= slot.bound, "what landed was checked");
       slot.counters->bytes += landing.length;
     }
+    slot_changed(records_[record].slot);
     if (tells) {
       push_told(record, Puts::landed, landing.begin, landing.end - landing.begin, link.peer);
       return Refusal::none;
@@ -115,7 +116,7 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     if (puts.control == Control::always && !landing.announcement) {
       if (!landing.part)
         tell_puts(slot, records_[record].slot, Puts::landed, landing.begin, landing.end, link.peer);
-    } else if (!puts.careful() && !word.notify) {
+    } else if (!puts.careful() && !word.notify && slot.watches == 0) {
       link.cached.put = {opening_word(word.name, word.serial), slot.base, slot.bound, slot.counters};
     }
   }
@@ -185,6 +186,7 @@ void Core::pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, 
 void Core::settle_held(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
   Puts& puts = *slot.puts;
+  slot_changed(index);
   puts.held.settle([&](const Waiting& record, const std::byte* data) {
     const std::uint64_t end = record.offset + record.span;
     HAMLYN_ASSERT(end <= slot.bound && record.offset <= end, "what is held was checked when it came");

@@ -11,6 +11,7 @@
 #include "interface/deposit.h"
 #include "interface/packets/element.h"
 #include "interface/packets/strides.h"
+#include "interface/remote/answers.h"
 #include "interface/remote/short_remote.h"
 #include "interface/terminus.h"
 
@@ -65,27 +66,6 @@ Word apply(FetchOp op, std::byte* place, Word operand, Word compare) noexcept {
       return compare;
   }
   return 0;
-}
-
-Packet reply_to(const Packet& request, Operation operation, std::size_t length,
-                std::uint32_t element = 0) noexcept {
-  Packet reply{};
-  set_lead(reply, operation, length, 0, element);
-  reply.word = message_of(request.word);  // the requester's number, and nothing else of the request
-  return reply;
-}
-
-Packet refused(const Packet& request, Refusal cause, std::uint32_t sent) noexcept {
-  Packet reply = reply_to(request, Operation::refused_request, 0);
-  reply.offset = sent;
-  reply.delta = static_cast<std::uint32_t>(cause);
-  return reply;
-}
-
-Packet fetched(const Packet& request, std::uint64_t value) noexcept {
-  Packet reply = reply_to(request, Operation::fetched, sizeof value);
-  std::memcpy(reply.data, &value, sizeof value);
-  return reply;
 }
 
 // Whether the answer leaves among the messages. Urgent ones never do: they wait for nothing of others.
@@ -190,7 +170,7 @@ Refusal Core::serve_fence(Link& link, const Packet& packet) noexcept {
 void Core::remember_request(Link& link, const Packet& packet, const SlotRecord& slot, std::uint32_t length,
                             const Fetch& fetch) noexcept {
   const Puts* const puts = slot.puts.get();
-  if (slot.mode != Mode::guarded || asks_to_tell(packet)) return;
+  if (slot.mode != Mode::guarded || asks_to_tell(packet) || slot.watches != 0) return;
   if (puts != nullptr && (puts->unpinned.any() || puts->control == Control::always)) return;
   link.cached.request = {.kind = word_at(packet, kLeadWord) >> 32,
                          .slot_word = word_at(packet, kSlotWord),
@@ -217,6 +197,7 @@ Refusal Core::do_fetch(Link& link, const Packet& packet, std::uint64_t& before) 
   HAMLYN_ASSERT(slot.live && inside(packet.offset, bytes, slot.bound),
                 "the checks above have been made of this slot");
   before = apply_fetch(fetch, place);
+  slot_changed(packet.slot);
   if ((packet.delta & kUnanswered) == 0) remember_request(link, packet, slot, bytes, fetch);
   return Refusal::none;
 }
@@ -456,6 +437,7 @@ void Core::fail_requests(Link& link, WhyNoLink why) noexcept {
     }
     finish(link, asked, Status::link_ended, 0);
   }
+  forget_watches(link);
   link.remote.forget_owed();
 }
 

@@ -67,12 +67,18 @@ inline std::uint32_t fetch_delta(std::uint32_t op, std::uint32_t bytes, bool ans
   return op | bytes << 8 | (answered ? 0 : kUnanswered);
 }
 
+// A watch's `delta` is the bytes of its word, 4 or 8; or this: the one of that number is waited for no more.
+inline constexpr std::uint32_t kWatchNoMore = 1u << 16;
+// So many of the requests under way may be watches: others go on.
+inline constexpr std::uint32_t kMostWatches = kOutstanding / 2;
+
 // One request of this side. A reply that names it by its number, comes by its link, and brings no more than
 // was asked for, is taken; every other one is refused.
 struct Asked {
   std::uint32_t id = 0;  // its place in the table is the lowest bits; moves with each use
   bool busy = false;
   bool fetch = false;
+  bool watch = false;            // is a fetch, too: one word comes
   bool lost = false;             // its landing has gone since
   Refusal cause{};               // why the other side stopped
   SendCredit* credit = nullptr;  // of a fence: by which puts had left, that it answers for; of what the owner
@@ -117,6 +123,7 @@ class RemoteWork {
     last_ = all - 1;
     taken_ = first(outstanding);
     asked_ = first(kOutstanding);
+    taken_back_.fill(~std::uint32_t{0});
   }
   // The other side takes so many of each level at a time.
   void allow(std::uint32_t outstanding) noexcept { asked_ = taken_ & first(outstanding); }
@@ -144,14 +151,30 @@ class RemoteWork {
   }
   bool asks_nothing() const noexcept { return (asked_busy_[0] | asked_busy_[1]) == 0; }
 
-  bool may_owe(Priority level) const noexcept { return (taken_ & ~busy(level)) != 0; }
+  bool may_owe(Priority level) const noexcept { return free_to_owe(level) != 0; }
   // Returns the place, of its level.
   std::uint32_t owe(Priority level, const Owed& what) noexcept {
-    const auto place = static_cast<std::uint32_t>(std::countr_zero(taken_ & ~busy(level)));
+    const std::uint32_t place = take_place(level, what);
     owed_busy_[number(level)] |= bit(place);
-    owed[index(level, place)] = what;
     count_replies();
     return place;
+  }
+  // Keeps a watch of the normal level, which is owed no answer before its word is another.
+  void hold(const Packet& watch) noexcept {
+    owed_held_ |= bit(take_place(Priority::normal, {words_of(watch), 0}));
+  }
+  // From now on `answer` is owed in that place.
+  void release(std::uint32_t place, const Packet& answer) noexcept {
+    owed_held_ &= ~bit(place);
+    owed_busy_[number(Priority::normal)] |= bit(place);
+    owed[index(Priority::normal, place)] = {words_of(answer), 0};
+    count_replies();
+  }
+  std::uint64_t held() const noexcept { return owed_held_; }
+  // Watches that were taken back before they came, or after they were answered.
+  void note_taken_back(std::uint32_t id) noexcept { taken_back_[next_taken_back_++ % kMostWatches] = id; }
+  bool was_taken_back(std::uint32_t id) const noexcept {
+    return std::ranges::find(taken_back_, id) != taken_back_.end();
   }
   Owed& owed_at(Priority level, std::uint32_t place) noexcept { return owed[index(level, place)]; }
   void answer_left(Priority level, std::uint32_t place) noexcept {
@@ -166,7 +189,7 @@ class RemoteWork {
   }
   void forget_owed() noexcept {
     owed_busy_ = {};
-    owed_long_ = 0;
+    owed_long_ = owed_held_ = 0;
     count_replies();
   }
   // Places in use, a bit for each.
@@ -226,6 +249,14 @@ class RemoteWork {
     return level == Priority::normal ? busy(level) & ~owed_long_ : busy(level);
   }
   void count_replies() noexcept { owed_replies_ = replies(Priority::urgent) | replies(Priority::normal); }
+  std::uint64_t free_to_owe(Priority level) const noexcept {
+    return taken_ & ~busy(level) & ~(level == Priority::normal ? owed_held_ : 0);
+  }
+  std::uint32_t take_place(Priority level, const Owed& what) noexcept {
+    const auto place = static_cast<std::uint32_t>(std::countr_zero(free_to_owe(level)));
+    owed[index(level, place)] = what;
+    return place;
+  }
   // The first of them from `turn` on; there is one.
   static std::uint32_t turn_of(std::uint64_t places, std::uint32_t turn) noexcept {
     const std::uint64_t later = places & ~((std::uint64_t{1} << turn) - 1);
@@ -240,6 +271,9 @@ class RemoteWork {
   std::array<std::uint64_t, kPriorities> owed_busy_{};
   std::uint64_t owed_long_ = 0;     // of the normal level: those whose answers leave among the messages
   std::uint64_t owed_replies_ = 0;  // not 0: some leave by the replies' ring
+  std::uint64_t owed_held_ = 0;     // watches of the normal level that are held: none is among the busy ones
+  std::array<std::uint32_t, kMostWatches> taken_back_{};
+  std::uint32_t next_taken_back_ = 0;
   std::array<std::uint32_t, kPriorities> owed_turn_{};
 };
 

@@ -21,6 +21,7 @@ Requests::~Requests() {
   for (Link* link : core_.links()) {
     for (Asked& asked : link->remote.asked) {
       if (asked.owner != this) continue;
+      if (asked.busy && asked.watch) core_.take_back_watch(*link, asked.id);
       if (records_[asked.record].queue != nullptr) records_[asked.record].queue->release(1);
       asked.owner = nullptr;
     }
@@ -156,6 +157,28 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   return status;
 }
 
+Status Requests::watch(const Ticket& ticket, std::uint32_t bytes, std::uint64_t seen,
+                       const RemoteOptions& options, RemoteHandle* handle) noexcept {
+  if (handle != nullptr) *handle = {};
+  // The packet that takes a watch back leaves by the normal level, behind it.
+  if ((bytes != 4 && bytes != 8) || terminus_.priority() != Priority::normal) return Status::invalid;
+  Link* link = nullptr;
+  const Status found = link_for(ticket, options.offset, bytes, link);
+  if (found != Status::ok) return found;
+  const auto is_watch = [](const Asked& asked) { return asked.busy && asked.watch; };
+  if (std::ranges::count_if(link->remote.asked, is_watch) >= kMostWatches) return Status::queue_full;
+  Packet packet;
+  set_lead(packet, Operation::watch, kInlineData, 0);
+  set_entry(packet, ticket.entry, bytes);
+  const std::uint64_t data[2] = {seen, 0};
+  if (!link->remote.may_ask(Priority::normal)) return Status::queue_full;
+  Asked& asked = link->remote.next(Priority::normal);
+  const Status status =
+      put(*link, ticket, packet, reinterpret_cast<const std::byte*>(data), options, nullptr, nullptr, handle);
+  if (status == Status::pending) asked.watch = true;
+  return status;
+}
+
 Status Requests::look(const Ticket& ticket, RemoteHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
   Link* link = nullptr;
@@ -207,6 +230,7 @@ Status Requests::put(Link& link, const Ticket& ticket, Packet& packet, const std
   HAMLYN_ASSERT(!asked.busy, "a request has a place of its own");
   work.use(asked);
   asked.fetch = landing == nullptr;
+  asked.watch = false;
   asked.credit = told_by;
   asked.fenced_by = 0;
   asked.cause = Refusal::none;
@@ -251,6 +275,7 @@ void Requests::give_up(Place place) noexcept {
     if (!asked.busy || asked.owner != this || asked.record != place.index) continue;
     asked.to = nullptr;
     if (asked.fenced_by != 0) asked.given_up = true;
+    if (asked.watch) core_.take_back_watch(*asked_over, asked.id);
   }
 }
 

@@ -49,6 +49,10 @@ class Requests {
   // while some are on their way. Without a mark of its own: those of this terminus before the last call.
   Status fence(const Ticket& ticket, const RemoteOptions& options, Queue* queue, RemoteHandle* handle,
                Mark* mark = nullptr) noexcept;
+  // Asks for the word of `bytes` bytes at options.offset as soon as it is not `seen`. Of a link's places,
+  // kMostWatches are for watches.
+  Status watch(const Ticket& ticket, std::uint32_t bytes, std::uint64_t seen, const RemoteOptions& options,
+               RemoteHandle* handle) noexcept;
   // Whether the slot is still open as it was: its owner is asked, and no fence answered for.
   Status look(const Ticket& ticket, RemoteHandle* handle) noexcept;
   // The terminus has put something: its next fence has more to wait for.
@@ -78,7 +82,7 @@ class Requests {
   }
   // Nobody waits for it any more. What the answer to a fence says of puts that were refused, or are lost, the
   // next fence of this terminus says: it does not leave before. What was to land in the caller's memory does
-  // not.
+  // not. A watch is taken back.
   void give_up(Place place) noexcept;
   // Returns how a fence ends by its answer: the first refusal that nobody has heard of, if there is one; or
   // link_ended, if puts may be lost with an earlier link, and why that has ended.

@@ -64,7 +64,7 @@ class Control final : public HostServices {
   void give_back_area_bytes(std::uint64_t bytes) noexcept override;
 
   std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
-                              const std::uint64_t** generation) override;
+                              interface::MappedWords** words) override;
   void renew_mapped_area(std::byte* data) override;
   void drop_mapped_area(std::byte* data, bool stays) noexcept override;
   ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;

@@ -9,8 +9,8 @@ namespace hamlyn::internal_::library {
 // --- our own
 
 std::byte* Control::make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
-                                     const std::uint64_t** generation) {
-  return mapped_areas_.make(at, bytes, writers, generation);
+                                     interface::MappedWords** words) {
+  return mapped_areas_.make(at, bytes, writers, words);
 }
 void Control::renew_mapped_area(std::byte* data) { mapped_areas_.renew(data); }
 void Control::drop_mapped_area(std::byte* data, bool stays) noexcept { mapped_areas_.drop(data, stays); }
@@ -61,7 +61,7 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   answer.kind = area.writers == shm::Writers::everybody ? 1 : 0;
   answer.offset = shown.offset;
   answer.bound = shown.bound;
-  answer.key = area.generation;
+  answer.key = area.words.generation;
   const int fds[] = {area.memfd.get(), area.page_memfd.get()};
   keeper.answer_import(answer, fds);
   return true;

@@ -26,17 +26,13 @@ bool replace(std::byte* there, shm::Mapping& fresh) noexcept {
 }  // namespace
 
 std::byte* MappedAreas::make(std::byte* at, std::size_t bytes, shm::Writers writers,
-                             const std::uint64_t** generation) {
+                             interface::MappedWords** words) {
   shm::OwnedMemory memory = shm::make_sealed_memory(bytes, writers);
   shm::OwnedMemory page = shm::make_sealed_memory(sizeof(shm::Page));
   auto* const data = at != nullptr ? at : static_cast<std::byte*>(memory.mapping.data());
   // All that can fail comes before what cannot be taken back.
   MappedArea& area =
-      areas_
-          .emplace(data,
-                   MappedArea{
-                       {}, std::move(memory.memfd), writers, std::move(page.mapping), std::move(page.memfd)})
-          .first->second;
+      areas_.try_emplace(data, std::move(memory.memfd), writers, std::move(page)).first->second;
   if (at != nullptr) {
     std::memcpy(memory.mapping.data(), at, bytes);
     if (!replace(at, memory.mapping)) {
@@ -47,7 +43,7 @@ std::byte* MappedAreas::make(std::byte* at, std::size_t bytes, shm::Writers writ
   memory.mapping.release();
   area.memory = shm::Mapping(data, bytes);
   area.move_generation();
-  *generation = &area.generation;
+  *words = &area.words;
   return data;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "base/file_descriptor.h"
 #include "base/generation.h"
@@ -12,26 +13,39 @@
 #include "hamlyn/values/error.h"
 #include "hamlyn/values/ticket.h"
 #include "interface/link.h"
+#include "interface/remote/call_word.h"
 #include "library/control/handed_out.h"
 
 namespace hamlyn::internal_::library {
 
 class Engine;
 
+// Words of the page that goes with a mapped area.
+struct AreaPage {
+  std::uint64_t generation;  // base/generation.h
+  std::uint64_t call;        // interface/remote/call_word.h
+};
+
 struct MappedArea {
+  MappedArea(base::FileDescriptor own_memfd, shm::Writers who, shm::OwnedMemory own_page) noexcept
+      : memfd(std::move(own_memfd)),
+        writers(who),
+        page(std::move(own_page.mapping)),
+        page_memfd(std::move(own_page.memfd)),
+        words{0, interface::CallWord<>(words_shown().call)} {}
+
   shm::Mapping memory;
   base::FileDescriptor memfd;
   shm::Writers writers{};
-  // A page that this process alone writes, and importers read: its first word moves with each revocation.
+  // A page that this process alone writes, and importers read.
   shm::Mapping page;
   base::FileDescriptor page_memfd;
-  std::uint64_t generation = 0;  // what that word says
-  LeftBehind::Piece piece = 0;   // of the memory, and of that page, once they were shown
+  interface::MappedWords words;
+  LeftBehind::Piece piece = 0;  // of the memory, and of that page, once they were shown
   LeftBehind::Piece page_piece = 0;
 
-  void move_generation() noexcept {
-    base::Generation<>::move(*static_cast<std::uint64_t*>(page.data()), generation);
-  }
+  AreaPage& words_shown() const noexcept { return *static_cast<AreaPage*>(page.data()); }
+  void move_generation() noexcept { base::Generation<>::move(words_shown().generation, words.generation); }
 };
 
 // The mapped areas of one interface.
@@ -40,7 +54,7 @@ class MappedAreas {
   MappedAreas(Engine& engine, HandedOut& handed_out) noexcept : engine_(engine), handed_out_(handed_out) {}
 
   // In fresh memory, or, if `at` is not null, in the place of the private memory there, whose bytes it takes.
-  std::byte* make(std::byte* at, std::size_t bytes, shm::Writers writers, const std::uint64_t** generation);
+  std::byte* make(std::byte* at, std::size_t bytes, shm::Writers writers, interface::MappedWords** words);
   void renew(std::byte* data);
   // `stays`: there is private memory with the same bytes there afterwards.
   void drop(std::byte* data, bool stays) noexcept;

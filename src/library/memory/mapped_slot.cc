@@ -3,6 +3,7 @@
 #include "library/control/control.h"
 #include "library/control/pending_mapping.h"
 #include "library/engine.h"
+#include "library/memory/mapped_area.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {
@@ -32,7 +33,7 @@ MappedSlot::MappedSlot(Interface& interface, const Ticket& ticket, library::Impo
   can_write_ = answer.writers == shm::Writers::everybody;
   size_ = answer.bound;
   area_size_ = answer.memory.size();
-  generation_word_ = static_cast<std::uint64_t*>(answer.page.data());
+  generation_word_ = &static_cast<library::AreaPage*>(answer.page.data())->generation;
   generation_ = answer.generation;
   area_ = static_cast<std::byte*>(answer.memory.data());
   base_ = area_ + answer.offset;
@@ -65,6 +66,11 @@ MappedSlot::~MappedSlot() {
   }
   const shm::Mapping area(area_, area_size_);
   const shm::Mapping page(generation_word_, sizeof(shm::Page));
+}
+
+bool MappedSlot::must_call(std::uint64_t& now) const noexcept {
+  const auto& page = *reinterpret_cast<const library::AreaPage*>(generation_word_);
+  return interface::called_for(page.call, called_.load(std::memory_order_relaxed), now);
 }
 
 // --- one that nobody waits for

@@ -119,7 +119,7 @@ void MessageArea::make_mapped() {
   library::HostServices& control = interface_.engine().control();
   control.take_area_bytes(size_);
   try {
-    control.have_done([&] { data_ = control.make_mapped_area(data_, size_, writers, &generation_); });
+    control.have_done([&] { data_ = control.make_mapped_area(data_, size_, writers, &words_); });
   } catch (...) {
     control.give_back_area_bytes(size_);
     throw;

@@ -29,6 +29,9 @@ Status Waiting::until(base::FunctionRef<Status()> ready, Deadline deadline, std:
 std::uint32_t Waiting::cancels() const noexcept { return engine_.cancels(); }
 void Waiting::changed() noexcept { engine_.look_again(); }
 void Waiting::changed(const Locked&) noexcept { engine_.wake_everybody(); }
+bool Waiting::linked(const Locked&, std::uint64_t peer) const noexcept {
+  return engine_.core().find_link(peer) != nullptr;
+}
 bool Waiting::somebody_waits() const noexcept { return engine_.somebody_waits(); }
 bool Waiting::close_and_drain(base::PendingCalls& calls) noexcept { return engine_.close_and_drain(calls); }
 void Waiting::set_pending_work(PendingWork* work) noexcept { engine_.set_pending_work(work); }
@@ -44,7 +47,7 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
                        ReadyUnder under) noexcept {
   const bool own_lock = under == ReadyUnder::own_lock;
   const auto was_cancelled = [&] { return cancels_.load(std::memory_order_relaxed) != cancels; };
-  Clock::time_point spin_until{};
+  Clock::time_point spins_since{}, spin_until{};
   bool deep = false;
   while (true) {
     if (!lock_.enter()) return Status::forked;
@@ -69,7 +72,8 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
       return status;
     }
     if (moved || spin_until == Clock::time_point{}) {
-      spin_until = now + kSpin;
+      spins_since = now;
+      spin_until = now + spin_time_.now();
       deep = false;
     }
     const bool sleeps = (beside && !moved) || now >= spin_until;
@@ -82,11 +86,15 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     }
     if (sleeps && status == Status::pending) {
       deep = sleep_in_wait(deadline, value, deep);
-      if (!deep) spin_until = {};
+      if (!deep) {
+        spin_until = {};
+        spin_time_.came_after(Clock::now() - spins_since);
+      }
     }
     lock_.leave();
     if (status != Status::pending) return status;
-    if (!sleeps) base::pause();
+    // For as long as a wake-up costs nobody else needs the processor.
+    if (!sleeps) now - spins_since < kSpin ? base::pause() : yield();
   }
 }
 

@@ -5,6 +5,7 @@
 // A caller tries once by itself. Only if that fails it calls `until` with a function that looks whether its
 // state has changed. `until` runs the interface, looks, spins for a moment, and sleeps. Whatever arrives or
 // leaves has all sleepers look again, and so does `changed`.
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,10 @@ class PendingCall final : public base::PendingCall<base::RunLockGuard, base::Run
       : base::PendingCall<base::RunLockGuard, base::RunLock>(lock, calls) {}
 };
 
+// How long to spin before sleeping: about as long as a wake-up costs (competitive spinning, paper 1,
+// section 5.2).
+inline constexpr std::chrono::microseconds kSpin{8};
+
 // One per interface.
 class Waiting final {
  public:
@@ -79,6 +84,8 @@ class Waiting final {
   // change is made before, under the lock that `ready` looks under.
   void changed() noexcept;
   void changed(const Locked&) noexcept;
+  // Whether there is a link with the interface of that number.
+  bool linked(const Locked&, std::uint64_t peer) const noexcept;
   // Whether there is anybody to hear of a change. For who made it, under the lock that `ready` looks under.
   bool somebody_waits() const noexcept;
 

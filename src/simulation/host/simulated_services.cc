@@ -198,7 +198,7 @@ void SimulatedServices::answer(const MappingRequest& import) {
   answer.writers = shown.area->writers;
   answer.offset = shown.offset;
   answer.bound = shown.bound;
-  answer.generation = shown.area->generation;
+  answer.generation = shown.area->words.generation;
 }
 
 void SimulatedServices::finish(library::MappingRequest& import, ErrorCode error) noexcept {

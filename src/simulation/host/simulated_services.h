@@ -28,8 +28,8 @@ class SimulatedServices final : public library::HostServices, public interface::
   void take_area_bytes(std::uint64_t) override {}
   void give_back_area_bytes(std::uint64_t) noexcept override {}
   std::byte* make_mapped_area(std::byte* at, std::size_t bytes, shm::Writers writers,
-                              const std::uint64_t** generation) override {
-    return areas_.make(at, bytes, writers, generation);
+                              interface::MappedWords** words) override {
+    return areas_.make(at, bytes, writers, words);
   }
   void renew_mapped_area(std::byte* data) override { areas_.renew(data); }
   void drop_mapped_area(std::byte* data, bool stays) noexcept override { areas_.drop(data, stays); }

@@ -141,6 +141,10 @@ void add_wake(Collection& all) {
   all.add(passive_get_round_trip(16));
   all.add(passive_get_round_trip(65536));
   all.add(segment_notify(Place::shm));
+  for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_write}) {
+    all.add(segment_wait(Place::shm, sharing));
+    all.add(segment_signal_wait(Place::shm, sharing));
+  }
   all.add(beside_wake());
   all.add(beset_wake());
   all.add(death_latency());
@@ -165,6 +169,7 @@ void add_far(Collection& all) {
   all.add(segment_read_page(Place::ofi));
   all.add(get_bandwidth(Place::ofi, 65536));
   all.add(segment_notify(Place::ofi));
+  all.add(segment_wait(Place::ofi, Sharing::guarded));
   for (const std::size_t peers : {1u, 2u, 4u}) all.add(peers_rate(Place::ofi, peers));
   all.add(names_export());
   all.add(names_revoke());

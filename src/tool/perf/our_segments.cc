@@ -281,28 +281,63 @@ void give_blocks(Exporter& side, std::size_t bytes) {
   while (over.load(std::memory_order_acquire) == 0) side.interface().run();
 }
 
-// To an exporter that is asleep until it is told.
-void ask_asleep(Exporter& side, Room& room) {
+// How one side wakes the other, which sleeps until it does.
+struct Wakes {
+  void (*wake)(Exporter&, std::uint64_t number);
+  void (*sleep)(Exporter&, std::uint64_t number);
+};
+
+// An exporter, by a write that tells it.
+constexpr Wakes kByNotification{
+    [](Exporter& side, std::uint64_t number) { side.write(Cell{number}.bytes(), {.notify = true}); },
+    [](Exporter& side, std::uint64_t) {
+      SegmentRecord record;
+      expect(side.own().wait(record, seconds{10}) == Status::ok, "nothing was told of");
+    }};
+
+// An importer, by a store of the exporter's.
+constexpr Wakes kByStore{[](Exporter& side, std::uint64_t number) {
+                           side.own().at<std::uint64_t>(256).store(number, std::memory_order_release);
+                           side.own().changed();
+                         },
+                         [](Exporter& side, std::uint64_t number) {
+                           const auto there = [number](std::uint64_t word) { return word == number; };
+                           expect(side.other().wait_until(256, there, seconds{10}) == Status::ok,
+                                  "a store was not told of");
+                         }};
+
+// An exporter, by a signal.
+constexpr Wakes kBySignal{
+    [](Exporter& side, std::uint64_t number) {
+      const Status status = side.other().write_signal(0, {}, 256, number, Signal::set, seconds{10});
+      expect(status == Status::ok, "a signal was not sent");
+    },
+    [](Exporter& side, std::uint64_t number) {
+      const auto there = [number](std::uint64_t word) { return word == number; };
+      expect(side.own().wait_until(256, there, seconds{10}) == Status::ok, "a signal was not heard");
+    }};
+
+void ask_asleep(Exporter& side, Room& room, const Wakes& wakes) {
   std::vector<double> halves;
   halves.reserve(kSleeps);
-  SegmentRecord record;
+  const SleepCount sleeps;
   for (std::uint64_t i = 1; i <= kSleepsBefore + kSleeps; ++i) {
     pause_before_message();
     const std::uint64_t start = hamlyn_ticks();
-    side.write(Cell{i}.bytes(), {.notify = true});
-    expect(side.own().wait(record, seconds{10}) == Status::ok, "nothing was told of");
+    wakes.wake(side, i);
+    wakes.sleep(side, i);
     const double round_trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
     if (i > kSleepsBefore) halves.push_back((round_trip - kPauseNs) / 2);
   }
+  sleeps.check(kSleeps);
   room.report(halves);
 }
 
-void answer_asleep(Exporter& side, Room&) {
-  SegmentRecord record;
+void answer_asleep(Exporter& side, const Wakes& wakes) {
   for (std::uint64_t i = 1; i <= kSleepsBefore + kSleeps; ++i) {
-    expect(side.own().wait(record, seconds{10}) == Status::ok, "nothing was told of");
+    wakes.sleep(side, i);
     pause_before_message();
-    side.write(Cell{i}.bytes(), {.notify = true});
+    wakes.wake(side, i);
   }
 }
 
@@ -312,6 +347,12 @@ Meter two_sided(const std::string& name, Place place, Sharing sharing, const Seg
     return run_sides(cores, kExchanges, place, sharing, 4096, first, second);
   };
   return {.name = prefix(place) + name, .round = round, .single_operations = true};
+}
+
+Meter asleep(const std::string& name, Place place, Sharing sharing, const Wakes& wakes) {
+  return two_sided(
+      name, place, sharing, [wakes](Exporter& side, Room& room) { ask_asleep(side, room, wakes); },
+      [wakes](Exporter& side, Room&) { answer_asleep(side, wakes); });
 }
 
 std::string kind(Sharing sharing) { return sharing == Sharing::guarded ? "" : "mapped."; }
@@ -400,7 +441,15 @@ Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes) {
 }
 
 Meter segment_notify(Place place) {
-  return two_sided("segment.notify.40.oneway", place, Sharing::guarded, ask_asleep, answer_asleep);
+  return asleep("segment.notify.40.oneway", place, Sharing::guarded, kByNotification);
+}
+
+Meter segment_wait(Place place, Sharing sharing) {
+  return asleep("segment.wait." + kind(sharing) + "8.oneway", place, sharing, kByStore);
+}
+
+Meter segment_signal_wait(Place place, Sharing sharing) {
+  return asleep("segment.signal_wait." + kind(sharing) + "8.oneway", place, sharing, kBySignal);
 }
 
 }  // namespace hamlyn::tool::perf

@@ -100,6 +100,10 @@ Meter segment_signal(Place place);
 Meter segment_bandwidth(Place place, Sharing sharing, std::size_t bytes);
 Meter get_bandwidth(Place place, std::size_t bytes);
 Meter segment_notify(Place place);
+// Words that somebody waits for asleep: an importer, for a store of the exporter's; an exporter, for a
+// signal.
+Meter segment_wait(Place place, Sharing sharing);
+Meter segment_signal_wait(Place place, Sharing sharing);
 // Bursts of 32 writes of 16 bytes to each of so many peers in turn, until all have landed.
 Meter peers_rate(Place place, std::size_t peers);
 // 16 bytes in fast mode to a peer on another node that there was no link with: the link is made, too.
