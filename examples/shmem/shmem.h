@@ -183,7 +183,7 @@ class Shmem {
   // Puts a word that no quiet needs to answer for: whoever waits for it sees it.
   void tell(std::size_t at, std::uint64_t word, std::size_t pe) {
     check(others_[pe]->write(at, std::as_bytes(std::span(&word, 1)), kPatience));
-    check(others_[pe]->changed(kPatience));
+    check(others_[pe]->changed());
   }
   std::uint64_t fetch(std::size_t at, const hamlyn::Fetch& what, std::size_t pe) {
     if (pe == me_) return own_fetch(own_.at<std::uint64_t>(at), what);

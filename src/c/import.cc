@@ -236,9 +236,9 @@ hamlyn_status hamlyn_import_wait_until(hamlyn_import* import, std::size_t offset
                        [&](auto done) { return import->it.wait_until(offset, done, time_of(timeout)); });
 }
 
-hamlyn_status hamlyn_import_changed(hamlyn_import* import, std::int64_t timeout) {
+hamlyn_status hamlyn_import_changed(hamlyn_import* import) {
   if (import == nullptr) return invalid_argument(__func__, "a NULL argument");
-  return number(import->it.changed(time_of(timeout)));
+  return number(import->it.changed());
 }
 
 hamlyn_status hamlyn_import_fetch(hamlyn_import* import, std::size_t offset,

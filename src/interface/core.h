@@ -180,6 +180,8 @@ class Core {
   // Tells the receiver that the rest of a message is lost (paper 1, section 3.7). `rest`: the sum that the
   // deltas of its packets that have left lack.
   void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept;
+  // Sends a packet of one cell as soon as there is room, and before what comes later.
+  void say_at_last(Link& link, const Packet& packet) noexcept;
   // Tells the owner that nobody waits for the watch of that number any more.
   void take_back_watch(Link& link, std::uint32_t id) noexcept;
   std::uint64_t random_key() { return surroundings_.random_key(); }
@@ -218,6 +220,10 @@ class Core {
   // Watches: somebody waits for words of a slot, a thread of this process or a peer (remote/watches.cc).
   void begin_watch(std::uint32_t slot) noexcept;
   void end_watch(std::uint32_t slot) noexcept;
+  void answer_watches_due() noexcept {
+    if (watches_due_) [[unlikely]]
+      answer_watches();
+  }
   // Something there may be another: the next departure answers the peers for whom it is.
   void slot_changed(std::uint32_t slot) noexcept;
 
@@ -348,7 +354,6 @@ class Core {
   bool fills(const Link& link, const Packet& packet) const noexcept;
   bool loses(Refusal cause, const Packet& packet) const noexcept;
   void note_lost(Link& link, Refusal cause, const Packet& packet) noexcept;
-  void say_at_last(Link& link, const Packet& packet) noexcept;
   bool send_abandons() noexcept;
   bool take_back() noexcept;
   void forget_abandons(Link& link) noexcept;
@@ -545,6 +550,7 @@ class Core {
   std::uint64_t terminus_bit_ = 1;
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
+  std::uint64_t changes_ = 0, answered_changes_ = 0;  // of slots that are watched; those that were looked at
   bool watches_due_ = false;   // a slot that is watched has changed since they were last looked at
   std::size_t next_long_ = 0;  // the link whose long answers leave first
   bool lack_told_ = false;     // a notification of links that could not be had stands in a queue

@@ -41,6 +41,7 @@ struct SlotRecord {
   const std::uint64_t* mapping = nullptr;  // mapped read-write: the area's generation word; else null
   CallWord<>* call = nullptr;              // of the same kind: the area's; else null
   std::uint32_t watches = 0;               // threads and peers that wait for words of it
+  std::uint64_t changed_at = 0;            // the last change since somebody waits (Core::slot_changed)
   Store* store = nullptr;                  // of a durable area; else null
   std::uint32_t places = 0;                // for each link
   std::uint32_t gets = 0;                  // bytes that one get may ask for

@@ -146,6 +146,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   if (wrong != Status::ok) return wrong;
   const Status tried = send_at_once(ticket, count, data, options, handle);
   if (tried == Status::ok) return tried;
+  if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
   Work& work = *free_.first();
   work.data = data.data();
   work.parts = 0;
@@ -201,7 +202,6 @@ Status Terminus::check(const Ticket& ticket, std::uint64_t length,
 // told of in `queue`.
 Status Terminus::post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
                       const SendOptions& options, SendHandle* handle, bool full, Queue* queue) noexcept {
-  if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
   work.queue = nullptr;
   work.ticket = ticket;
   work.length = length;

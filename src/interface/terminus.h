@@ -57,6 +57,8 @@ class Terminus {
   void area_gone(std::uint32_t area) noexcept;
 
   // Puts (terminus_puts.cc).
+  // An empty put, as soon as the link has room: something was stored there through a mapping.
+  Status call_owner(const Ticket& ticket) noexcept;
   Status put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
              SendHandle* handle) noexcept;
   // Puts up to 48 bytes now, or not at all.
@@ -303,6 +305,7 @@ class Terminus {
   }
 
   Status check(const Ticket& ticket, std::uint64_t length, const SendOptions& options) const noexcept;
+  // `queue`, if not null, has a place reserved for it.
   Status post(Work& work, const Ticket& ticket, std::uint32_t count, std::uint64_t length,
               const SendOptions& options, SendHandle* handle, bool full, Queue* queue = nullptr) noexcept;
   Status place(Work& work, bool full) noexcept;

@@ -17,6 +17,9 @@ using shm::ShortWay;
 
 namespace {
 
+// A watch that finds no place for so long leaves its caller to look at the word itself.
+constexpr std::chrono::nanoseconds kForPlace = std::chrono::milliseconds{50};
+
 // In `ready` functions of waits: these mean that it is worth trying again.
 Status try_again(Status status) noexcept {
   return status == Status::connecting || status == Status::no_place || status == Status::queue_full
@@ -334,8 +337,12 @@ Status Terminus::put_signal_of(const Ticket& ticket, std::span<const std::byte> 
                                std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
   library::PendingCall call(interface_.engine().lock(), terminus_->calls());
-  return when_it_can(ticket, patience, call,
-                     [&] { return terminus_->put_signal_of(ticket, value, signal, *before.terminus_, of); });
+  library::PendingCall behind(interface_.engine().lock(), before.calls());
+  if (!behind.enter()) return Status::forked;
+  return when_it_can(ticket, patience, call, [&] {
+    return behind.closing() ? Status::cancelled
+                            : terminus_->put_signal_of(ticket, value, signal, *before.terminus_, of);
+  });
 }
 
 Opened Terminus::opened(const Ticket& ticket) noexcept {
@@ -492,6 +499,11 @@ Outcome Terminus::get(const Ticket& ticket, std::span<std::byte> into, const Rem
   });
 }
 
+Status Terminus::call_owner(const Ticket& ticket) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? terminus_->call_owner(ticket) : Status::forked;
+}
+
 Outcome Terminus::watch(const Ticket& ticket, std::uint64_t offset, std::uint64_t seen,
                         std::chrono::nanoseconds timeout) noexcept {
   const auto attempt = [&](RemoteHandle* handle) {
@@ -563,7 +575,11 @@ Outcome Terminus::ask(const Ticket& ticket, std::chrono::nanoseconds timeout, Tr
     if (status == Status::pending) requests.hold(handle);  // others may ask for much before we have looked
     return status;
   };
-  Status status = when_it_can(ticket, patience, call, held);
+  library::Patience places(std::min<std::chrono::nanoseconds>(timeout, kForPlace));
+  const bool late = answer == Answer::late;
+  if (late) patience.deadline();
+  Status status = when_it_can(ticket, late ? places : patience, call, held);
+  if (late && status == Status::timed_out && timeout > kForPlace) status = Status::queue_full;
   if (status == Status::timed_out && full) status = Status::no_place;
   if (status != Status::pending) return {status, Refusal::none, 0};
   library::Engine& engine = interface_.engine();

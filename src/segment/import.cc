@@ -254,14 +254,16 @@ Status Import::flush_mapped() noexcept {
 }
 
 // Whether a fence must be asked: what is mapped has signals and updates that went by packets, if any.
-bool Import::must_fence() noexcept {
-  return !writes_by_stores() || fence_owed_.exchange(false, std::memory_order_relaxed);
+bool Import::must_fence() const noexcept {
+  return !writes_by_stores() || left() != answered_.load(std::memory_order_relaxed);
 }
 
 // Returns what an import says whose fence has ended so.
-Status Import::flushed(const Outcome& outcome, std::chrono::nanoseconds timeout) noexcept {
+Status Import::flushed(const Outcome& outcome, std::uint32_t left,
+                       std::chrono::nanoseconds timeout) noexcept {
   if (writes_by_stores()) {
-    if (outcome.status != Status::ok) fence_owed_.store(true, std::memory_order_relaxed);
+    // A thread that was asked for less at the same time has the next flush ask once too often.
+    if (outcome.status == Status::ok) answered_.store(left, std::memory_order_relaxed);
     if (const Status how = flush_mapped(); how != Status::ok) return how;
   }
   Status how = ended(outcome);
@@ -275,7 +277,9 @@ Status Import::flushed(const Outcome& outcome, std::chrono::nanoseconds timeout)
 }
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
-  return must_fence() ? flushed(terminus_.flush(ticket_, timeout), timeout) : flush_mapped();
+  if (!must_fence()) return flush_mapped();
+  const std::uint32_t before = left();
+  return flushed(terminus_.flush(ticket_, timeout), before, timeout);
 }
 
 Status Import::write_flushed(std::size_t offset, std::span<const std::byte> data,
@@ -289,16 +293,14 @@ Status Import::write_flushed(std::size_t offset, std::span<const std::byte> data
   }
   const PutOptions put{
       .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
-  return flushed(terminus_.put_flushed(ticket_, data, put, timeout), timeout);
+  return flushed(terminus_.put_flushed(ticket_, data, put, timeout), left(), timeout);
 }
 
 Status Import::begin_flush(RemoteHandle* handle) noexcept {
   if (handle == nullptr) return Status::invalid;
   *handle = {};
   if (!must_fence()) return flush_mapped();
-  const Status status = terminus_.fence(ticket_, {}, handle);
-  if (status != Status::pending) fence_owed_.store(true, std::memory_order_relaxed);
-  return status;
+  return terminus_.fence(ticket_, {}, handle);
 }
 
 Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds timeout,
@@ -313,13 +315,15 @@ Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds 
   for (std::size_t done = 0; done != imports.size();) {
     const auto some = imports.subspan(done, std::min(Terminus::kFlushes, imports.size() - done));
     std::array<Terminus::Flush, Terminus::kFlushes> flushes;
+    std::array<std::uint32_t, Terminus::kFlushes> left{};
     for (std::size_t i = 0; i != some.size(); ++i) {
+      left[i] = some[i]->left();
       if (some[i]->must_fence()) flushes[i] = {&some[i]->terminus_, &some[i]->ticket_, {}};
     }
     Terminus::flush(std::span(flushes).first(some.size()), patience.left());
     for (std::size_t i = 0; i != some.size(); ++i) {
       const Status how = flushes[i].terminus != nullptr
-                             ? some[i]->flushed(flushes[i].outcome, patience.left())
+                             ? some[i]->flushed(flushes[i].outcome, left[i], patience.left())
                              : some[i]->flush_mapped();
       if (all == Status::ok) all = how;
       if (!each.empty()) each[done + i] = how;
@@ -330,8 +334,8 @@ Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds 
 }
 
 // Stores the word, and calls the exporter if somebody waits there.
-Status Import::store_signal(const SignalWord& signal, std::chrono::nanoseconds timeout) noexcept {
-  // Pairs with Segment::wait_for_word: the data was stored before.
+Status Import::store_signal(const SignalWord& signal) noexcept {
+  // Pairs with Segment::wait_for_words: the data was stored before.
   std::byte* const place = memory() + signal.offset;
   const auto change = [&]<class Word>(Word value) {
     const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(place));
@@ -346,16 +350,17 @@ Status Import::store_signal(const SignalWord& signal, std::chrono::nanoseconds t
   } else {
     change(static_cast<std::uint32_t>(signal.value));
   }
-  const Status told = changed(timeout);
-  return told == Status::ok ? mapped_->status() : told;
+  static_cast<void>(changed());  // it is done, whatever comes of that
+  return mapped_->status();
 }
 
-// The data was stored before. A packet, even an empty one, wakes whoever waits there. One that finds no room
-// is sent again by the next that stores.
-Status Import::changed(std::chrono::nanoseconds timeout) noexcept {
+// The data was stored before. A packet, even an empty one, wakes whoever waits there.
+Status Import::changed() noexcept {
+  if (!writes_by_stores()) return Status::ok;
+  if (forked(interface_)) return Status::forked;
   std::uint64_t call = 0;
-  if (!writes_by_stores() || !mapped_->must_call(call)) return Status::ok;
-  const Status status = terminus_.put(ticket_, {}, {}, timeout);
+  if (!mapped_->must_call(call)) return Status::ok;
+  const Status status = terminus_.call_owner(ticket_);
   if (status == Status::ok) mapped_->called(call);
   return status;
 }
@@ -382,11 +387,13 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   const Status status = write(offset, data, timeout, options);
   if (status != Status::ok) return status;
   if (writes_by_stores())
-    return to.writes_by_stores() ? to.store_signal(signal, patience.left())
+    return to.writes_by_stores() ? to.store_signal(signal)
                                  : to.terminus_.put(to.ticket_, value, as_signal, patience.left());
   if (&to == this) return terminus_.put(ticket_, value, as_signal, patience.left());
-  to.fence_owed_.store(true, std::memory_order_relaxed);
-  return to.terminus_.put_signal_of(to.ticket_, value, as_signal, terminus_, ticket_, patience.left());
+  const Status sent =
+      to.terminus_.put_signal_of(to.ticket_, value, as_signal, terminus_, ticket_, patience.left());
+  to.left_.fetch_add(1, std::memory_order_release);
+  return sent;
 }
 
 // --- reading
@@ -501,6 +508,10 @@ Status Import::wait_for_word(std::size_t offset, bool (*done)(const void*, std::
   do {
     patience.deadline();
     const Outcome outcome = terminus_.watch(ticket_, offset, seen, patience.left());
+    if (outcome.status == Status::queue_full) {  // others have all places, perhaps for as long as this waits
+      if (const Status status = load(offset, seen, patience.left()); status != Status::ok) return status;
+      continue;
+    }
     if (outcome.status != Status::ok) return ended(outcome);
     seen = outcome.value;
   } while (!done(what, seen));
@@ -565,10 +576,11 @@ Status Import::update(std::size_t offset, const Fetch& fetch, std::chrono::nanos
   const Status wrong = check_fetch(offset, fetch);
   if (wrong != Status::ok) return wrong;
   if (writes_by_stores() && !options.notify) return this->fetch(offset, fetch, timeout).status;
-  fence_owed_.store(true, std::memory_order_relaxed);
-  return terminus_.fetch_unanswered(
+  const Status sent = terminus_.fetch_unanswered(
       ticket_, fetch, {.offset = offset, .answered = false, .fenced = true, .notify = options.notify},
       timeout);
+  left_.fetch_add(1, std::memory_order_release);
+  return sent;
 }
 
 Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
@@ -580,7 +592,7 @@ Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanos
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};
     if (const Status how = mapped_->status(); how != Status::ok) return {how, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);
-    static_cast<void>(changed(timeout));  // it is done, whatever comes of that
+    static_cast<void>(changed());  // it is done, whatever comes of that
     return {mapped_->status(), Refusal::none, before};
   }
   Outcome outcome = terminus_.fetch(ticket_, fetch, {.offset = offset, .notify = options.notify}, timeout);

@@ -243,11 +243,33 @@ TEST_P(Watch, that_is_made_up_is_refused_and_bounded) {
     inject(packet);
   }
   rest();
-  EXPECT_EQ(bob.refused(Refusal::over_budget), 2u * interface::kOutstanding);
-  EXPECT_EQ(bob.core.slot(slot.index()).watches, interface::kOutstanding);
+  EXPECT_EQ(bob.refused(Refusal::over_budget), 3u * interface::kOutstanding - kMostWatches);
+  EXPECT_EQ(bob.core.slot(slot.index()).watches, kMostWatches);
   ASSERT_EQ(put(slot.ticket(), pattern(8, 2), {.offset = kAt}), Status::ok);
   rest();
   EXPECT_EQ(bob.core.slot(slot.index()).watches, 0u);
+}
+
+TEST_P(Watch, of_what_is_not_pinned_is_refused) {
+  const RemoteHandle handle = held();
+  bob.core.pin_puts(slot.index(), 0, 4096, false);
+  EXPECT_EQ(end_of(handle).cause, Refusal::not_pinned);
+  EXPECT_EQ(end_of(ask(5)).cause, Refusal::not_pinned);
+  bob.core.pin_puts(slot.index(), 0, 4096, true);
+  held();
+}
+
+// An empty put says that something was stored: it lands where nothing may.
+TEST_P(Watch, is_looked_at_when_somebody_has_stored_while_puts_are_inhibited) {
+  const RemoteHandle handle = held();
+  bob.core.inhibit_puts(slot.index());
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  rest();
+  EXPECT_EQ(outcome(handle).status, Status::pending);
+  set(kAt, 6);
+  ASSERT_EQ(put(slot.ticket(), {}), Status::ok);
+  EXPECT_EQ(end_of(handle).value, 6u);
+  EXPECT_EQ(bob.refused_in_all(), 0u);
 }
 
 // A guest who loses the right to read hears no more of it.

@@ -181,7 +181,7 @@ std::string call_word(Model model) {
 
 std::vector<Scenario> record_scenarios() {
   return {
-      {"versioned", versioned}, {"registry", registry}, {"revocation", revocation}, {"call word", call_word}};
+      {"versioned", versioned}, {"registry", registry}, {"revocation", revocation}, {"call_word", call_word}};
 }
 
 }  // namespace hamlyn::test

@@ -130,7 +130,7 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_segment_wait_until_any(nullptr, &size, 1, HAMLYN_EQUAL, 0, 0, 0, &size, &word),
       hamlyn_segment_changed(nullptr),
       hamlyn_import_wait_until(nullptr, 0, HAMLYN_EQUAL, 0, 0, &word),
-      hamlyn_import_changed(nullptr, 0),
+      hamlyn_import_changed(nullptr),
       hamlyn_segment_control_descriptor(nullptr, &number),
       hamlyn_segment_data_descriptor(nullptr, &number),
       hamlyn_import_make(nullptr, "name", nullptr, nullptr),

@@ -224,11 +224,11 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
   OK(hamlyn_segment_wait_until_any(segment, words, 2, HAMLYN_EQUAL, 7, 0, LONG, &which, &word));
   CHECK(which == 1 && word == 7);
   CHECK(hamlyn_segment_wait_until_any(segment, words, 0, HAMLYN_EQUAL, 7, 0, LONG, &which, &word) ==
-        HAMLYN_INVALID_ARGUMENT);
+        HAMLYN_INVALID);
   OK(hamlyn_segment_changed(segment));
   OK(hamlyn_import_wait_until(import, 0, HAMLYN_AT_LEAST, 7, LONG, &word));
   CHECK(word == 7 && hamlyn_import_wait_until(import, 0, HAMLYN_LESS, 7, 1000, NULL) == HAMLYN_TIMED_OUT);
-  OK(hamlyn_import_changed(import, LONG));
+  OK(hamlyn_import_changed(import));
 
   OK(hamlyn_compare_and_swap(import, 0, 7, 9, LONG, &outcome));
   CHECK(outcome.value == 7);

@@ -50,13 +50,43 @@ TEST_F(SegmentWaits, hear_of_what_others_do_there) {
             ASSERT_EQ(writes.write_signal(64, numbers(100), 8, 1, Signal::add, kPatience), Status::ok);
           } else {
             ASSERT_EQ(writes.store(8, round), Status::ok);
-            ASSERT_EQ(writes.changed(kPatience), Status::ok);
+            ASSERT_EQ(writes.changed(), Status::ok);
           }
         });
         EXPECT_EQ(waits.wait_until(8, is(round), kPatience), Status::ok);
         other.join();
       }
     }
+  });
+}
+
+TEST_F(SegmentWaits, hear_of_signals_while_writes_are_inhibited) {
+  with_two([this](Interface& exporter, Interface& importer) {
+    Segment segment(exporter, {.name = "quiet", .bytes = 4096, .sharing = Sharing::mapped_read_write});
+    Interface third(options());
+    Import waits(importer, "quiet"), writes(third, "quiet");
+    ASSERT_EQ(segment.inhibit(), Status::ok);
+    std::thread here([&] { EXPECT_EQ(segment.wait_until(0, is(100), kPatience), Status::ok); });
+    std::thread there([&] { EXPECT_EQ(waits.wait_until(0, is(100), kPatience), Status::ok); });
+    for (int i = 0; i < 100; ++i)
+      ASSERT_EQ(writes.write_signal(64, {}, 0, 1, Signal::add, kPatience), Status::ok);
+    here.join();
+    there.join();
+  });
+}
+
+TEST_F(SegmentWaits, hear_of_what_the_exporter_reads_into_it) {
+  with_two([this](Interface& exporter, Interface& importer) {
+    Interface third(options());
+    Segment segment(exporter, {.name = "reads", .bytes = 4096});
+    Segment source(third, {.name = "source", .bytes = 4096});
+    source.at<std::uint64_t>(8) = 7;
+    Import from(exporter, "source"), waits(importer, "reads");
+    std::thread there([&] { EXPECT_EQ(waits.wait_until(8, is(7), kPatience), Status::ok); });
+    RemoteHandle handle;
+    ASSERT_EQ(from.read(0, segment, 0, 1024, &handle), Status::pending);
+    EXPECT_EQ(from.wait(handle, kPatience).status, Status::ok);
+    there.join();
   });
 }
 

@@ -171,7 +171,7 @@ TEST(Cluster, VersionsThatDifferAreToldToBothSides) {
   TwoDaemons t;
   Handshake other = t.hello(3, 5000);
   other.version = 9;
-  other.structures = 8;
+  other.structures = 9;
   const node::ClusterKeys keys{t.world.secret};
   t.world.recording = true;
   t.world.record.clear();

@@ -30,6 +30,9 @@ TEST(SpinTime, grows_while_what_is_waited_for_comes_in_that_time) {
   EXPECT_EQ(time.now(), microseconds{200});
   time.came_after(microseconds{201});
   EXPECT_EQ(time.now(), library::kSpin) << "it would have been spun in vain";
+  time.came_after(microseconds{100});
+  time.in_vain();
+  EXPECT_EQ(time.now(), library::kSpin);
 }
 
 TEST(Company, lets_nobody_run_who_is_alone) {
@@ -38,10 +41,26 @@ TEST(Company, lets_nobody_run_who_is_alone) {
   for (int i = 0; i < 100000; ++i) EXPECT_FALSE(company.looked_in_vain(now += kQuick));
 }
 
+// One that polls in a loop.
+std::uint64_t spin(Company& company) {
+  std::uint64_t now = kLong;
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(company.looked_in_vain(now += kQuick));
+  return now;
+}
+
+TEST(Company, lets_nobody_run_who_does_other_things_between_its_looks) {
+  Company company;
+  std::uint64_t now = spin(company);
+  EXPECT_TRUE(company.looked_in_vain(now += kLong));
+  while (company.looked_in_vain(now += kQuick)) company.let_run(now += kQuick);
+  EXPECT_TRUE(company.looked_in_vain(now += kLong));
+  while (company.looked_in_vain(now += kLong)) company.let_run(now += kQuick);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(company.looked_in_vain(now += kLong));
+}
+
 TEST(Company, lets_others_run_after_it_was_held_up) {
   Company company;
-  std::uint64_t now = kLong;
-  EXPECT_FALSE(company.looked_in_vain(now));
+  std::uint64_t now = spin(company);
   int yields = 0;
   EXPECT_TRUE(company.looked_in_vain(now += kLong));
   company.let_run(now += kQuick);
@@ -51,8 +70,7 @@ TEST(Company, lets_others_run_after_it_was_held_up) {
 
 TEST(Company, goes_on_while_somebody_runs) {
   Company company;
-  std::uint64_t now = kLong;
-  EXPECT_FALSE(company.looked_in_vain(now));
+  std::uint64_t now = spin(company);
   now += kLong;
   for (int i = 0; i < 10000; ++i) {
     EXPECT_TRUE(company.looked_in_vain(now += kQuick));

@@ -294,8 +294,9 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_read_wait(hamlyn_import* import, hamlyn_re
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_wait_until(hamlyn_import* import, size_t offset,
                                                         uint32_t comparison, uint64_t value, int64_t timeout,
                                                         uint64_t* word);
-// Has whoever waits for words of it look: behind stores into a mapped segment. ok, timed_out, cancelled.
-HAMLYN_NODISCARD hamlyn_status hamlyn_import_changed(hamlyn_import* import, int64_t timeout);
+// Has whoever waits for words of it look: behind stores into a mapped segment. ok; forked; connecting, stale,
+// refused: nobody can be told.
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_changed(hamlyn_import* import);
 // Fetch-and-op on an aligned word of 4 or 8 bytes; `outcome->value` is what stood there before. `flags`: 0,
 // or HAMLYN_TELL.
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_fetch(hamlyn_import* import, size_t offset,

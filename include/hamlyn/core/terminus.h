@@ -183,7 +183,10 @@ class Terminus {
   // `get` that waits, into memory of the caller's.
   Outcome get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
               std::chrono::nanoseconds timeout) noexcept;
-  // The 8-byte word at `offset`, as soon as it is not `seen`: of a slot that takes puts.
+  // Tells the owner of a mapped slot that something was stored there: as soon as the link has room.
+  Status call_owner(const Ticket& ticket) noexcept;
+  // The 8-byte word at `offset`, as soon as it is not `seen`: of a slot that takes puts. queue_full: the link
+  // had no place for a while.
   Outcome watch(const Ticket& ticket, std::uint64_t offset, std::uint64_t seen,
                 std::chrono::nanoseconds timeout) noexcept;
   // `put` that waits of up to 48 bytes, and of a signal behind them: in one frame to another host if they can

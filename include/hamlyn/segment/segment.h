@@ -303,8 +303,9 @@ class Import {
                     std::chrono::nanoseconds timeout) noexcept;
   // Waits until `done(word)` of the 8-byte word at `offset`, asleep: the exporter's interface tells of a
   // change. The exporter's own stores are told of by `Segment::changed`, those of importers as to
-  // `Segment::wait_until`. Of values that come and go at once some may not be seen. At most 8 threads wait by
-  // one link, others for them. ok; timed_out, cancelled, forked; misaligned. Needs the right to read.
+  // `Segment::wait_until`. Of values that come and go at once some may not be seen. At most 8 threads wait so
+  // by one link; others look twenty times a second. ok; timed_out, cancelled, forked; misaligned. Needs the
+  // right to read.
   template <class Done>
   Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout) noexcept {
     const auto call = [](const void* what, std::uint64_t value) {
@@ -313,9 +314,9 @@ class Import {
     return wait_for_word(offset, call, &done, timeout);
   }
   // Has whoever waits for words of it look, here or there: behind stores into a mapped segment.
-  // `write_signal` and `fetch` do it themselves; of a guarded segment nothing is to be done. ok; timed_out,
-  // cancelled: the link had no room.
-  Status changed(std::chrono::nanoseconds timeout) noexcept;
+  // `write_signal` and `fetch` do it themselves; of a guarded segment nothing is to be done. Never waits. ok;
+  // forked; connecting, stale, refused: nobody can be told.
+  Status changed() noexcept;
   // READ into a segment of one's own, up to 64 KiB: `pending`, and `outcome` tells how it ends. Of a mapped
   // segment it is `ok` at once, and nobody is told. no_place: too many records stand in that segment.
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
@@ -390,9 +391,11 @@ class Import {
   bool never_told() noexcept;
   Status check_fetch(std::size_t offset, const Fetch& fetch) const noexcept;
   Status flush_mapped() noexcept;
-  bool must_fence() noexcept;
-  Status flushed(const Outcome& outcome, std::chrono::nanoseconds timeout) noexcept;
-  Status store_signal(const SignalWord& signal, std::chrono::nanoseconds timeout) noexcept;
+  bool must_fence() const noexcept;
+  // `left`: what had left when the fence was asked for.
+  Status flushed(const Outcome& outcome, std::uint32_t left, std::chrono::nanoseconds timeout) noexcept;
+  std::uint32_t left() const noexcept { return left_.load(std::memory_order_acquire); }
+  Status store_signal(const SignalWord& signal) noexcept;
   static constexpr std::uint32_t kTold = std::uint32_t{1} << 16;
   void note_why(WhyNoLink why) noexcept;
   static Status ended(const Outcome& outcome) noexcept;
@@ -413,7 +416,8 @@ class Import {
   Ticket ticket_;
   Terminus terminus_;
   std::unique_ptr<MappedSlot> mapped_;
-  std::atomic<bool> fence_owed_{false};  // mapped: something has left by packets that a flush answers for
+  // Mapped: so much has left by packets that a flush answers for, and so much of it was answered for.
+  std::atomic<std::uint32_t> left_{0}, answered_{0};
   std::atomic<Refusal> refusal_{Refusal::none};
   std::atomic<std::uint32_t> why_{0};        // a reason, and kTold
   std::atomic<std::uint64_t> seen_last_{0};  // a word that `wait_until` has ended with

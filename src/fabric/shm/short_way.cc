@@ -180,7 +180,7 @@ ShortWay::Served ShortWay::serve(bool alone) noexcept {
   // One at a time: a look for the next would take its line from the peer, who is about to write there.
   if (link.take(Put{}) != Taken::taken && link.take(Request{core_}) != Taken::taken)
     link.arrive(core_, Core::kSweepBudget);
-  return link.answers_due() ? Served::replies_due : Served::something;
+  return link.answers_due() || core_.replies_wait() ? Served::replies_due : Served::something;
 }
 
 void ShortWay::await_answer(ShmLink& link, bool first) noexcept {

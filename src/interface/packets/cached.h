@@ -82,6 +82,11 @@ struct Cached {
   CachedPut put;
   CachedRequest request;
 
+  // Puts and requests there.
+  void forget_memory(const std::byte* base) noexcept {
+    if (put.base == base) put = {};
+    if (request.base == base) request = {};
+  }
   void forget() noexcept {
     write = {};
     block = {};

@@ -416,7 +416,7 @@ inline Refusal check_fetch(const Slots& slots, const Link& link, const Packet& p
   return aligned(slot.base + packet.offset, bytes) ? Refusal::none : Refusal::misaligned;
 }
 
-// A watch only reads, and waits for what writes that may not land now.
+// A watch reads as a get does.
 inline Refusal check_watch(const Slots& slots, const Link& link, const Packet& packet) noexcept {
   const std::uint32_t bytes = packet.delta;
   if (bytes != 4 && bytes != 8) return Refusal::malformed;
@@ -425,6 +425,7 @@ inline Refusal check_watch(const Slots& slots, const Link& link, const Packet& p
   const SlotRecord& slot = slot_of(slots, packet.slot);
   if (slot.gets < bytes || slot.puts == nullptr) return Refusal::mode_forbids;
   if ((slot.rights(link.user) & Guests::kRead) == 0) return Refusal::not_permitted;
+  if (slot.puts->unpinned.any_in(packet.offset, packet.offset + bytes)) return Refusal::not_pinned;
   return aligned(slot.base + packet.offset, bytes) ? Refusal::none : Refusal::misaligned;
 }
 

@@ -75,6 +75,10 @@ Refusal Core::land_put(Link& link, const Packet& packet, const Payload& payload,
     }
     return Refusal::none;
   }
+  if (landing.length == 0 && !landing.announcement && !word.notify) {  // says that something was stored
+    slot_changed(records_[record].slot);
+    return Refusal::none;
+  }
   // A lost put is not reported, and not signalled.
   ReceiveCredit& places = records_[record];
   if (landing.announcement && places.lost.take(landing.begin, landing.end)) return Refusal::hold_full;
@@ -179,6 +183,7 @@ void Core::release_puts(std::uint32_t slot) noexcept {
 void Core::pin_puts(std::uint32_t slot, std::uint64_t begin, std::uint64_t end, bool pinned) noexcept {
   slots_[slot].puts->unpinned.set(begin, end, !pinned);
   forget_slots();
+  slot_changed(slot);  // what is not pinned is not watched
   if (pinned && !slots_[slot].puts->inhibited) settle_held(slot);
 }
 

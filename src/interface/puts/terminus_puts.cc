@@ -112,6 +112,16 @@ Status Terminus::put_now(const Ticket& ticket, std::span<const std::byte> data,
   return left_at_once(put_at_once(ticket, data, options), options);
 }
 
+Status Terminus::call_owner(const Ticket& ticket) noexcept {
+  const Status way = way_of(ticket);
+  if (way != Status::ok) return way;
+  Packet packet{};
+  set_lead(packet, Operation::put, kInlineData, 0);
+  set_word(packet, kSlotWord, put_word(last_of_level().credit->opening, 0, false, 0));
+  core_.say_at_last(*last_of_level().link, packet);
+  return Status::ok;
+}
+
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,
                      SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};

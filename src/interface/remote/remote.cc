@@ -414,6 +414,7 @@ Refusal Core::land_piece(Link& link, Asked& asked, const Packet& packet, const P
   asked.pieces.set(from / static_cast<std::uint32_t>(kReplyPayload), pieces_in(bytes));
   if (std::byte* const to = landing_of(asked, from)) {
     move_bytes(to, packet, payload);
+    if (asked.slot != kNoEntry) slot_changed(asked.slot);
   } else {
     asked.lost = true;
   }

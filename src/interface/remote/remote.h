@@ -1,11 +1,10 @@
 #pragma once
 // Gets and fetch-ops of a link, in both directions (paper 1, sections 3.1 and 3.3). Each direction and level
 // has so many places, kOutstanding if no more were wanted: urgent ones never wait for a place that others
-// hold. The requester keeps
-// where a reply may land in memory of its own, under the number that the reply must carry. The target keeps
-// what it has still to answer in work entries that are reserved from the start. So nothing that arrives waits
-// for something that leaves: a request is worked off into its entry, a reply lands where it was asked for, at
-// once.
+// hold. The requester keeps where a reply may land in memory of its own, under the number that the reply must
+// carry. The target keeps what it has still to answer in work entries that are reserved from the start. So
+// nothing that arrives waits for something that leaves: a request is worked off into its entry, a reply lands
+// where it was asked for, at once.
 //
 // Answers leave by the replies' ring, except for long ones: those leave among the messages, in packets as
 // long as messages have, and take turns with them. Their requester has a landing for each byte, as every

@@ -85,6 +85,8 @@ __attribute__((always_inline)) inline Refusal Core::take_short_answer(Link& link
   std::byte* const to = landing_of(asked, 0);
   if (to != nullptr) [[likely]]
     land_tight(to, words, asked.length);
+  if (to != nullptr && asked.slot != kNoEntry) [[unlikely]]
+    slot_changed(asked.slot);
   finish(link, asked, to != nullptr ? Status::ok : Status::cancelled, 0);
   return Refusal::none;
 }

@@ -42,7 +42,8 @@ Refusal Core::serve_watch(Link& link, const Packet& packet) noexcept {
     return Refusal::none;
   }
   if (link.arriving != Priority::normal) return Refusal::malformed;
-  if (!link.remote.may_owe(link.arriving)) return Refusal::over_budget;
+  const bool many = static_cast<std::uint32_t>(std::popcount(link.remote.held())) >= kMostWatches;
+  if (many || !link.remote.may_owe(link.arriving)) return Refusal::over_budget;
   const Refusal cause = check_watch(slots_, link, packet);
   if (cause != Refusal::none) {
     answer(link, refused(packet, cause, 0));
@@ -52,20 +53,24 @@ Refusal Core::serve_watch(Link& link, const Packet& packet) noexcept {
   return Refusal::none;
 }
 
-// Others are told to call from before the look on: a change is either seen here, or heard of.
+// Others are told to call from before the last look on: a change is either seen there, or heard of. One whose
+// word is another already costs nobody anything.
 void Core::hold_watch(Link& link, const Packet& packet) noexcept {
-  begin_watch(packet.slot);
   std::uint64_t now = 0;
-  const bool waits = !link.remote.was_taken_back(message_of(packet.word));
-  if (!changed(slots_[packet.slot], packet, now) && waits) return link.remote.hold(packet);
+  if (changed(slots_[packet.slot], packet, now) || link.remote.was_taken_back(message_of(packet.word)))
+    return answer(link, fetched(packet, now));
+  begin_watch(packet.slot);
+  if (!changed(slots_[packet.slot], packet, now)) return link.remote.hold(packet);
   end_watch(packet);
   answer(link, fetched(packet, now));
 }
 
-// Short ways do not look for watches.
+// Short ways that lead to the slot do not look for watches.
 void Core::begin_watch(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
-  if (slot.watches++ == 0) forget_slots();
+  if (slot.watches++ == 0) {
+    for (Link* link : links()) link->cached.forget_memory(slot.base);
+  }
   if (slot.call != nullptr) slot.call->begin();
 }
 
@@ -108,9 +113,10 @@ void Core::answer_held(Link& link, std::uint32_t place, const Packet& answer) no
 }
 
 void Core::slot_changed(std::uint32_t index) noexcept {
-  const SlotRecord& slot = slots_[index];
+  SlotRecord& slot = slots_[index];
   if (slot.watches == 0) return;
-  watches_due_ = true;  // answered in this run, or the next
+  watches_due_ = true;  // answered by the next departure
+  slot.changed_at = ++changes_;
   if (slot.call != nullptr) slot.call->renew();
 }
 
@@ -119,12 +125,15 @@ void Core::answer_watches() noexcept {
   for (Link* link : links()) {
     if (link->remote.held() != 0) answer_watches(*link);
   }
+  answered_changes_ = changes_;
 }
 
 // A key that was changed, or a slot that went, ends a watch.
 void Core::answer_watches(Link& link) noexcept {
   each_place(link.remote.held(), [&](std::uint32_t place) {
     const Packet watch = packet_of(link.remote.owed_at(Priority::normal, place).packet);
+    const bool there = check_slot(slots_, watch.slot, watch.generation) == Refusal::none;
+    if (there && slots_[watch.slot].changed_at <= answered_changes_) return;
     const Refusal cause = check_watch(slots_, link, watch);
     if (cause != Refusal::none) return answer_held(link, place, refused(watch, cause, 0));
     std::uint64_t now = 0;

@@ -17,6 +17,8 @@ class SpinTime {
   std::chrono::microseconds now() const noexcept { return now_; }
   // A thread has slept, and what it waited for came so long after it had begun to spin.
   void came_after(std::chrono::nanoseconds time) noexcept { now_ = time <= most_ ? most_ : kSpin; }
+  // Nothing has come in all the time that it had.
+  void in_vain() noexcept { now_ = kSpin; }
 
  private:
   std::chrono::microseconds most_;

@@ -47,7 +47,7 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
                        ReadyUnder under) noexcept {
   const bool own_lock = under == ReadyUnder::own_lock;
   const auto was_cancelled = [&] { return cancels_.load(std::memory_order_relaxed) != cancels; };
-  Clock::time_point spins_since{}, spin_until{};
+  Clock::time_point spins_since{}, spin_until{}, sleeps_since{};
   bool deep = false;
   while (true) {
     if (!lock_.enter()) return Status::forked;
@@ -68,6 +68,9 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     if (status == Status::pending) now = Clock::now();
     if (status == Status::pending && deadline && now >= *deadline) status = Status::timed_out;
     if (status != Status::pending) {
+      if (status == Status::timed_out) spin_time_.in_vain();
+      if (status == Status::ok && sleeps_since != Clock::time_point{})
+        spin_time_.came_after(Clock::now() - sleeps_since);
       lock_.leave();
       return status;
     }
@@ -86,10 +89,8 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     }
     if (sleeps && status == Status::pending) {
       deep = sleep_in_wait(deadline, value, deep);
-      if (!deep) {
-        spin_until = {};
-        spin_time_.came_after(Clock::now() - spins_since);
-      }
+      if (!deep) spin_until = {};
+      if (sleeps_since == Clock::time_point{}) sleeps_since = spins_since;
     }
     lock_.leave();
     if (status != Status::pending) return status;

@@ -483,7 +483,11 @@ void Node::node_gone(NodeId node, const char* why, bool silent, Time now) {
   now_ = now;
   if (clerk_ != nullptr) clerk_->node_gone(node);
   ++presences_[node];
-  node_news_[node] = {.why = "node " + std::to_string(node) + ": " + why, .silent = silent};
+  const auto before = node_news_.find(node);
+  // Links of a former incarnation that are still to be ended stay so.
+  const bool ends =
+      before != node_news_.end() && !before->second.silent && before->second.part == NodeNews::Part::links;
+  node_news_[node] = {.why = "node " + std::to_string(node) + ": " + why, .silent = silent && !ends};
   happened(kNodes | node, {.what = Due::What::node, .of = node});
   go_on(kAtOnce);
 }
