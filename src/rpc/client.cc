@@ -107,7 +107,7 @@ Status ClientCore::Inside::opened(library::Patience& patience) noexcept {
     for (std::size_t most = queue.capacity(); most != 0 && queue.poll({&next, 1}) != 0; --most) {
       const Guard guard(lock);
       if (!guard) return Status::forked;
-      static_cast<void>(machine.hear(next));
+      if (machine.hear(next) && calls.count() != 0) waiting.changed();
     }
     const Guard guard(lock);
     if (!guard) return Status::forked;
@@ -142,8 +142,11 @@ Status ClientCore::Inside::wait(Ready ready, library::Deadline deadline) noexcep
     const Guard guard(lock);
     if (!guard) return Status::forked;
     if (pending.closing()) return Status::cancelled;
-    if (hear_standing() && calls.count() > 1) waiting.changed();
-    return ready();
+    const bool others = hear_standing();
+    const Status status = ready();
+    // A call that ends frees its stack, too.
+    if ((others || status != Status::pending) && calls.count() > 1) waiting.changed();
+    return status;
   };
   return waiting.until(look, deadline, cancels);
 }
@@ -192,6 +195,10 @@ ClientCore::ClientCore(Interface& interface, std::string_view name, std::vector<
   patience.deadline();
   inside_->open(interface.lookup(name, options.timeout));
   const Status status = inside_->opened(patience);
+  if (status != Status::ok) {
+    // The server may have let it in: then its place is free again.
+    if (const Guard guard(inside_->lock); guard) inside_->machine.say_farewell();
+  }
   switch (status) {
     case Status::ok:
       return;
@@ -325,7 +332,7 @@ Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> fr
     const std::uint16_t left =
         deadline == Clock::time_point::max() ? std::uint16_t{0} : time_word(terms.time);
     if (row == nullptr) return inside.machine.start(place, frame, left, own.depth, urgent, call);
-    return inside.machine.reserve(place, left, own.depth, call, row->all.back().word);
+    return inside.machine.reserve(place, frame.size(), left, own.depth, call, row->all.back().word);
   };
   Status status;
   if (row != nullptr) {
@@ -378,15 +385,18 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
     const Guard guard(inside.lock);
     if (!guard) return ended(Status::forked, Fate::unknown, call);
     if (came && inside.machine.take_now(next, call, into)) [[likely]] {
+      if (inside.calls.count() != 0) [[unlikely]]
+        inside.waiting.changed();  // a stack is free
       round.found();
       return ended(Status::ok, Fate::done, call);
     }
     const bool others = came && inside.machine.hear(next);
-    if (inside.over(call, into, out)) {
+    const bool over = inside.over(call, into, out);
+    if ((others || over) && inside.calls.count() != 0) inside.waiting.changed();
+    if (over) {
       round.found();
       return out;
     }
-    if (others && inside.calls.count() != 0) inside.waiting.changed();
     if (!came && timed) {
       static_cast<void>(patience.deadline());
       if (patience.left() <= std::chrono::nanoseconds{0})
@@ -412,7 +422,9 @@ Ending ClientCore::look(CallId call, Landing& into) noexcept {
     came = inside.take_standing(next);
   }
   if (came) static_cast<void>(inside.machine.hear(next));
-  if (inside.over(call, into, out)) return out;
+  const bool over = inside.over(call, into, out);
+  if (inside.calls.count() != 0) inside.waiting.changed();
+  if (over) return out;
   return ended(Status::timed_out, Fate::unknown, call);
 }
 
@@ -423,7 +435,9 @@ void ClientCore::cancel(CallId call) noexcept {
 
 void ClientCore::forget(CallId call) noexcept {
   const Guard guard(inside_->lock);
-  if (guard) inside_->machine.forget(call);
+  if (!guard) return;
+  inside_->machine.forget(call);
+  if (inside_->calls.count() != 0) inside_->waiting.changed();
 }
 
 // --- rows
@@ -434,9 +448,20 @@ Status ClientCore::leave(Row& row) noexcept {
   if (!guard) return Status::forked;
   std::array<FastMessage, 64> messages;
   while (row.left != row.all.size()) {
-    const std::size_t count = std::min(messages.size(), row.all.size() - row.left);
-    for (std::size_t i = 0; i != count; ++i) {
+    if (!inside.machine.may_leave(row.all[row.left].call)) {
+      // Its session has ended: those that are left never leave.
+      for (; row.left != row.all.size(); ++row.left) inside.machine.take_back(row.all[row.left].call);
+      row.all.clear();
+      row.left = 0;
+      inside.waiting.changed();
+      return Status::link_ended;
+    }
+    const std::size_t most = std::min(messages.size(), row.all.size() - row.left);
+    std::size_t count = 0;
+    for (; count != most; ++count) {
+      const std::size_t i = count;
       const Row::Each& each = row.all[row.left + i];
+      if (!inside.machine.may_leave(each.call)) break;
       messages[i] = {each.frame, each.word, inside.machine.place_of(each.call.stack)};
     }
     std::size_t sent = 0;

@@ -133,10 +133,11 @@ class ClientMachine {
     return send(numbers_[place], frame, left, depth, urgent, out);
   }
   // Takes a stack for a call that leaves later, with others.
-  Status reserve(std::size_t place, std::uint16_t left, std::uint8_t depth, CallId& out,
+  Status reserve(std::size_t place, std::size_t length, std::uint16_t left, std::uint8_t depth, CallId& out,
                  std::uint64_t& word) noexcept {
     if (step_ != Step::open) return step_ == Step::failed ? failure_ : Status::link_ended;
     if (!has(place)) return Status::refused;
+    if (length > frame_) return Status::too_long;
     if (free_.empty()) return Status::queue_full;
     const std::uint16_t number = take_stack();
     word = word_for(numbers_[place], number, left, depth, false);
@@ -144,12 +145,13 @@ class ClientMachine {
     out = id_of(number);
     return Status::ok;
   }
+  // Whether a call that was reserved can leave: its session has not ended.
+  bool may_leave(CallId call) const noexcept { return step_ == Step::open && stack_of(call) != nullptr; }
   // A call that was reserved does not leave.
   void take_back(CallId call) noexcept {
     Stack* const stack = stack_of(call);
-    if (stack == nullptr || stack->state != State::out) return;
     known_[known_at_++ % kKnown] = {call, Fate::not_done};
-    release(call.stack);
+    if (stack != nullptr && stack->state == State::out) release(call.stack);
   }
   const Ticket& server() const noexcept { return server_; }
   std::uint64_t place_of(std::uint16_t stack) const noexcept {
@@ -221,7 +223,9 @@ class ClientMachine {
     return send(static_cast<std::uint16_t>(own), frame, 0, 0, false, out);
   }
   void say_farewell() noexcept {
-    if (step_ != Step::open && step_ != Step::binding && step_ != Step::telling) return;
+    const bool in = step_ == Step::open || step_ == Step::binding || step_ == Step::telling ||
+                    (step_ == Step::failed && failure_ == Status::stale);
+    if (!in) return;
     const CallWord word{.procedure = static_cast<std::uint16_t>(Own::leave)};
     // Without room it is not said, and the place stays until the link ends.
     static_cast<void>(port_.send_fast(server_, {}, word_of(word), place_of(0), false));

@@ -67,6 +67,8 @@ struct Serving {
   Clock::time_point deadline = Clock::time_point::max();
 };
 
+constexpr std::uint32_t kSettleEvery = 16;  // notifications
+
 struct ServerCore::Inside {
   Inside(Interface& from, std::vector<Offered> all, void* of, const ServerOptions& asked)
       : interface(from),
@@ -80,14 +82,18 @@ struct ServerCore::Inside {
         machine(port,
                 {options.clients, options.of_one, options.stacks, options.frame, options.long_frame,
                  options.result},
-                table),
+                table, static_cast<std::uint32_t>(port.door_ticket().key)),
         spin(options.waits) {}
 
   Status serve(std::chrono::nanoseconds timeout) noexcept;
   Status wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept;
   __attribute__((always_inline)) bool hear(const Notification& next, Machine::Taken& out) noexcept {
     const Guard guard(lock);
-    return guard && machine.hear(next, out) == Machine::Heard::call;
+    if (!guard) return false;
+    // However many calls come, what others are owed leaves.
+    if (machine.owes() && ++heard_ % kSettleEvery == 0) [[unlikely]]
+      machine.settle_owed();
+    return machine.hear(next, out) == Machine::Heard::call;
   }
   bool take_standing(Notification& out) noexcept;
   __attribute__((always_inline)) void perform(const Machine::Taken& call) noexcept;
@@ -112,7 +118,8 @@ struct ServerCore::Inside {
   NotificationQueue queue;
   ServerPort port;
   base::RunLock lock;
-  Machine machine;  // under the lock
+  Machine machine;           // under the lock, as the next
+  std::uint32_t heard_ = 0;  // while something is owed
   Spin spin;
   base::PendingCalls calls;
   // Relaxed: whoever sees it late serves one call more.
@@ -162,6 +169,11 @@ __attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offe
     say("something that is no std::exception");
   }
   own = before;
+  const std::size_t room = machine.room(*serving.call.client);
+  if (data.size() > room) [[unlikely]] {
+    if (cause == Cause::none) cause = Cause::result_too_long;
+    data = cause == Cause::threw ? data.first(room) : std::span<const std::byte>{};
+  }
   finish(serving.call, cause, begun, data);
 }
 
@@ -221,10 +233,11 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
   Notification next;
   while (round.goes_on()) {
     if (queue.poll({&next, 1}) != 0) [[likely]] {
-      if (!hear(next, call)) continue;
-      round.found();
-      perform(call);
-      return Status::ok;
+      if (hear(next, call)) [[likely]] {
+        round.found();
+        perform(call);
+        return Status::ok;
+      }
     }
     {
       const Guard guard(lock);

@@ -10,6 +10,7 @@
 // clients as there may be, the last ones. A client that comes again asks there.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -79,8 +80,9 @@ class ServerMachine {
     std::size_t short_room = 0;  // bytes of a result that goes as one packet
     std::size_t room = 0;        // of any
     std::uint32_t busy = 0;      // stacks
-    bool gone = false;           // its link has ended, or it has left
-    bool greeted = false;        // its admission is owed
+    // Its link has ended, or it has left. Relaxed: a handler that sees it late goes on for longer.
+    std::atomic<bool> gone{false};
+    bool greeted = false;  // its admission is owed
     std::vector<Stack> stacks;
   };
   // A call that was taken: it is to be finished.
@@ -93,8 +95,11 @@ class ServerMachine {
   };
   enum class Heard : std::uint8_t { nothing, call };
 
-  ServerMachine(Port& port, const ServerLimits& limits, std::span<const Procedure> procedures)
-      : port_(port), limits_(limits), procedures_(procedures) {}
+  // `first`: the number of the first session. A server in the place of another begins elsewhere, or its
+  // clients would be told of the other's calls.
+  ServerMachine(Port& port, const ServerLimits& limits, std::span<const Procedure> procedures,
+                std::uint32_t first = 1)
+      : port_(port), limits_(limits), procedures_(procedures), next_session_(std::max(first, 1u)) {}
 
   __attribute__((always_inline)) Heard hear(const Notification& next, Taken& out) noexcept {
     if (next.kind == Notification::Kind::message) [[likely]] {
@@ -119,7 +124,13 @@ class ServerMachine {
 
   // Whether its caller has cancelled it, or cannot hear of it any more.
   bool cancelled(const Taken& call) const noexcept {
-    return call.client->gone || call.client->place->flag(call.stack) == call.word.sequence;
+    if (call.client->gone.load(std::memory_order_relaxed)) return true;
+    const std::uint64_t flag = call.client->place->flag(call.stack);
+    if (flag == 0) [[likely]]
+      return false;
+    if (flag == call.word.sequence) return true;
+    call.client->place->clear_flag(call.stack, flag);  // of an earlier call: its number comes again
+    return false;
   }
 
   // The call is over; its reply leaves, now or when there is room. `data` is copied if it has to be kept.
@@ -270,6 +281,7 @@ class ServerMachine {
     const CallWord call = call_of(word);
     if (call.procedure == static_cast<std::uint16_t>(Own::leave)) [[unlikely]]
       return leave(client, next, call);
+    has_its_answer(client, next, call, stack);
     const Refused cause = wrong(client, next, call, stack);
     if (cause != Refused::count) [[unlikely]] {
       refuse(cause);
@@ -286,6 +298,15 @@ class ServerMachine {
     out.longer = longer;
     out.frame = longer ? client.place->long_bytes(next) : client.place->frame(next);
     return Heard::call;
+  }
+  // A client calls on a stack again once it has the answer to the call before: that one need not be told of.
+  void has_its_answer(Client& client, const Notification& next, const CallWord& call,
+                      std::uint64_t number) noexcept {
+    if (client.caller != next.peer || !call.good || number >= client.stacks.size()) return;
+    Stack& stack = client.stacks[number];
+    if (!stack.owed || !stack.leaving || stack.busy || !follows(call.sequence, stack.last)) return;
+    port_.cancel(stack.handle);
+    paid(stack);
   }
   // A client that goes says so on whatever stack, and waits for no answer.
   Heard leave(Client& client, const Notification& next, const CallWord& call) noexcept {
@@ -589,7 +610,7 @@ class ServerMachine {
   std::vector<std::pair<Ticket, std::uint64_t>> strangers_;  // who are to hear that there is no room
   std::deque<Memory> memories_;
   std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> refused_{};
-  std::uint32_t next_session_ = 1;
+  std::uint32_t next_session_;
   std::uint32_t count_ = 0;
   std::size_t owing_ = 0;  // replies, admissions and refusals that have not left
 };

@@ -76,6 +76,13 @@ class ServerPort {
       const std::uint64_t out = std::atomic_ref(word).load(std::memory_order_relaxed);
       return base::load_little<std::uint64_t>(reinterpret_cast<const std::byte*>(&out));
     }
+    // Unless the client has put another number there meanwhile.
+    void clear_flag(std::size_t stack, std::uint64_t was) noexcept {
+      auto& word = *reinterpret_cast<std::uint64_t*>(memory_ + stack * kFlag);
+      std::uint64_t there = 0;
+      base::store_little(reinterpret_cast<std::byte*>(&there), was);
+      std::atomic_ref(word).compare_exchange_strong(there, 0, std::memory_order_relaxed);  // as `flag`
+    }
 
     const std::size_t first;  // byte of the first frame
 

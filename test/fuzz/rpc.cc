@@ -90,6 +90,7 @@ class Port {
     std::span<std::byte> long_bytes(const Notification&) noexcept { return {memory.get(), bytes}; }
     void arm_long() noexcept {}
     std::uint64_t flag(std::size_t) noexcept { return 0; }
+    void clear_flag(std::size_t, std::uint64_t) noexcept {}
 
     const std::size_t first;
     const std::size_t bytes;

@@ -321,6 +321,27 @@ TEST_F(RpcClientMachine, leaves_the_fate_open_of_what_was_out_when_the_link_ende
   EXPECT_EQ(machine.look(out), Machine::Look::none);
 }
 
+// One that left would be done in the new session, and the old one be asked about it.
+TEST_F(RpcClientMachine, lets_no_reserved_call_leave_when_its_session_has_ended) {
+  open();
+  CallId call;
+  std::uint64_t word = 0;
+  EXPECT_EQ(machine.reserve(0, 1 << 20, 0, 0, call, word), Status::too_long);
+  ASSERT_EQ(machine.reserve(0, 8, 0, 0, call, word), Status::ok);
+  EXPECT_TRUE(machine.may_leave(call));
+  Notification end;
+  end.kind = Notification::Kind::link_ended;
+  end.peer = kServer;
+  EXPECT_TRUE(machine.hear(end));
+  EXPECT_FALSE(machine.may_leave(call));
+  machine.open({.interface = kServer, .slot = 2});
+  open();
+  EXPECT_FALSE(machine.may_leave(call));
+  machine.take_back(call);
+  EXPECT_EQ(machine.fate(call), Fate::not_done);
+  EXPECT_EQ(machine.free_stacks(), machine.stacks());
+}
+
 TEST_F(RpcClientMachine, cancels_by_a_word_at_the_flag_of_its_stack) {
   open();
   const CallId call = start();

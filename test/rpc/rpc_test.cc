@@ -97,6 +97,60 @@ TEST_F(Rpc, leaves_in_rows) {
   });
 }
 
+TEST_F(Rpc, refuses_in_rows_what_is_longer_than_a_frame) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    rpc::Server<Calculator> server(there, "calculator", calculator);
+    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+    rpc::Client<Calculator> client(here, "calculator");
+    rpc::Row row(client);
+    auto first = row.add<&Calculator::twice>("ab");
+    auto longer = row.add<&Calculator::bytes>(std::vector<std::byte>(3000));
+    EXPECT_EQ(longer.status(), Status::too_long);
+    EXPECT_EQ(longer.wait().fate(), rpc::Fate::not_done);
+    while (row.leave() == Status::queue_full) here.run();
+    EXPECT_EQ(first.wait().value(), "abab");
+    server.stop();
+    serving.join();
+  });
+}
+
+TEST_F(Rpc, says_that_a_result_is_too_long_for_the_room_that_the_client_has) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    rpc::Server<Calculator> server(there, "calculator", calculator);
+    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+    for (const std::size_t result : {std::size_t{512}, std::size_t{0}}) {
+      rpc::Client<Calculator> client(here, "calculator", {.frame = 128, .result = result});
+      auto zeros = client.call<&Calculator::zeros>(1000u);
+      EXPECT_EQ(zeros.status(), Status::too_long);
+      EXPECT_EQ(zeros.fate(), rpc::Fate::done);
+      EXPECT_EQ(client.call<&Calculator::fails>(std::string(190, 'x')).cause(), rpc::Cause::threw);
+      EXPECT_EQ(client.call<&Calculator::minus>(2, 1).value(), 1);
+    }
+    server.stop();
+    serving.join();
+  });
+}
+
+TEST_F(Rpc, ends_the_calls_of_more_threads_than_there_are_stacks) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    rpc::Server<Calculator> server(there, "calculator", calculator);
+    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+    rpc::Client<Calculator> client(here, "calculator", {.stacks = 2});
+    std::vector<std::thread> calling;
+    for (int thread = 0; thread < 6; ++thread) {
+      calling.emplace_back([&] {
+        for (int i = 0; i < 300; ++i) ASSERT_EQ(client.call<&Calculator::minus>(i, 1).value(), i - 1);
+      });
+    }
+    for (std::thread& each : calling) each.join();
+    server.stop();
+    serving.join();
+  });
+}
+
 Task ask(Loop& loop, rpc::Client<Calculator>& client, int number, int& answered) {
   auto result = co_await rpc::call<&Calculator::minus>(loop, client, number, 1);
   EXPECT_EQ(result.value(), number - 1);

@@ -34,6 +34,7 @@ class NotedPort {
     }
     void arm_long() noexcept { ++armed; }
     std::uint64_t flag(std::size_t stack) noexcept { return flags[stack]; }
+    void clear_flag(std::size_t stack, std::uint64_t) noexcept { flags[stack] = 0; }
 
     const std::size_t first;
     std::vector<std::byte> memory;
@@ -258,7 +259,6 @@ TEST_F(RpcServerMachine, sends_long_replies_to_the_entry_of_their_stack) {
   EXPECT_EQ(port.sent[1].ticket.incarnation, 9u);
   EXPECT_EQ(port.sent[1].offset, 4 * 2048u + 3 * 65536u);
   EXPECT_TRUE(machine.owes());  // the interface reads it
-  expect_refused(call(kPeer, 10, 3, {.sequence = 2}), rpc::Refused::busy);
   port.under_way = Status::ok;
   EXPECT_TRUE(machine.settle_owed());
   EXPECT_EQ(hear(call(kPeer, 10, 3, {.sequence = 2})), Machine::Heard::call);
@@ -271,6 +271,32 @@ TEST_F(RpcServerMachine, sends_long_replies_to_the_entry_of_their_stack) {
   hear(end);
   EXPECT_EQ(port.cancelled, 1);
   EXPECT_FALSE(machine.owes());
+}
+
+// The client has it whole, or would not call there again.
+TEST_F(RpcServerMachine, takes_the_next_call_of_a_stack_whose_long_reply_it_has_not_heard_of) {
+  greet(kPeer, greeting());
+  ASSERT_EQ(hear(call(kPeer, 10, 3, {.sequence = 1})), Machine::Heard::call);
+  machine.finish(taken, Cause::none, true, std::vector<std::byte>(5000));
+  EXPECT_TRUE(machine.owes());
+  expect_refused(call(kPeer, 10, 3, {.sequence = 1}), rpc::Refused::busy);  // it does not follow
+  EXPECT_EQ(hear(call(kPeer, 10, 3, {.sequence = 2})), Machine::Heard::call);
+  EXPECT_FALSE(machine.owes());
+  EXPECT_EQ(port.cancelled, 1);
+  machine.finish(taken, Cause::none, true, {});
+}
+
+TEST_F(RpcServerMachine, forgets_what_was_cancelled_when_the_next_call_comes) {
+  greet(kPeer, greeting());
+  const std::size_t stack = 1;
+  ASSERT_EQ(hear(call(kPeer, 10, stack, {.sequence = 1})), Machine::Heard::call);
+  taken.client->place->flags[stack] = 1;
+  EXPECT_TRUE(machine.cancelled(taken));
+  machine.finish(taken, Cause::cancelled, false, {});
+  ASSERT_EQ(hear(call(kPeer, 10, stack, {.sequence = 2})), Machine::Heard::call);
+  EXPECT_FALSE(machine.cancelled(taken));
+  EXPECT_EQ(taken.client->place->flags[stack], 0u) << "the number 1 comes again";
+  machine.finish(taken, Cause::none, true, {});
 }
 
 TEST_F(RpcServerMachine, takes_long_frames_and_arms_their_entry_after_the_reply_alone) {

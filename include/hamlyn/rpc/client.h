@@ -61,6 +61,11 @@ struct Landing {
 
 struct Row;
 
+// Whether a wait has ended and the call has not.
+inline bool goes_on(Status status) noexcept {
+  return status == Status::timed_out || status == Status::cancelled || status == Status::no_buffer;
+}
+
 // A client of procedures by their place in its own listing.
 class ClientCore {
  public:
@@ -214,7 +219,7 @@ class [[nodiscard]] Pending {
     if (core_ != nullptr && begun_.status == Status::pending) core_->forget(begun_.call);
   }
 
-  // Waits for the result, once. timed_out: it goes on, and may be waited for again.
+  // Waits for the result, once. timed_out, cancelled, no_buffer: it goes on, and may be waited for again.
   Result<Returned> wait(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept {
     if (begun_.status != Status::pending) return Result<Returned>(over_already());
     internal_::rpc::Landing landing;
@@ -230,7 +235,7 @@ class [[nodiscard]] Pending {
 
  private:
   Result<Returned> over(internal_::rpc::Ending ending, internal_::rpc::Landing& landing) noexcept {
-    if (ending.status == Status::timed_out) return Result<Returned>(std::move(ending));
+    if (internal_::rpc::goes_on(ending.status)) return Result<Returned>(std::move(ending));
     begun_.status = ending.status == Status::ok ? Status::closed : ending.status;
     begun_.cause = ending.cause;
     begun_.fate = ending.fate;
@@ -277,7 +282,7 @@ class Calls {
       return Result<Returned<kFunction>>(std::move(begun));
     internal_::rpc::Landing landing;
     internal_::rpc::Ending ending = core_.finish(begun.call, terms.time, landing);
-    if (ending.status == Status::timed_out) {
+    if (internal_::rpc::goes_on(ending.status)) {
       core_.cancel(begun.call);
       core_.forget(begun.call);
     }
