@@ -47,6 +47,24 @@ std::string contents(int fd) {
   }
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& all) {
+  std::vector<char*> out;
+  for (const std::string& each : all) out.push_back(const_cast<char*>(each.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+// This process's environment, with those variables in the place of its own.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> out;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string variable = *each;
+    if (!more.contains(variable.substr(0, variable.find('=')))) out.push_back(variable);
+  }
+  for (const auto& [name, value] : more) out.push_back(name + "=" + value);
+  return out;
+}
+
 int shell_status(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 }  // namespace
@@ -54,6 +72,11 @@ int shell_status(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(statu
 Command::Command(const std::vector<std::string>& arguments, const Options& options)
     : out_(memory_file("")), err_(memory_file("")) {
   const auto input = memory_file(options.input);
+  // All that needs memory comes before the fork: another thread of this process may be inside of malloc at
+  // that moment, and under AddressSanitizer the child would wait for it for ever.
+  const std::vector<std::string> environment = environment_with(options.environment);
+  const Prepared prepared{pointers_to(arguments), pointers_to(environment),
+                          "/proc/" + std::to_string(options.network_of) + "/ns/net"};
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
@@ -61,7 +84,7 @@ Command::Command(const std::vector<std::string>& arguments, const Options& optio
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // 0: the parent is outside of this process's pid namespace.
     if (const pid_t now = ::getppid(); now != parent && now != 0) ::_exit(127);
-    become(arguments, options, options.input_fd >= 0 ? options.input_fd : input.get());
+    become(prepared, options, options.input_fd >= 0 ? options.input_fd : input.get());
   }
   pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
 }
@@ -79,23 +102,18 @@ Command::~Command() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-void Command::become(const std::vector<std::string>& arguments, const Options& options, int input) noexcept {
+void Command::become(const Prepared& prepared, const Options& options, int input) noexcept {
   ::dup2(input, STDIN_FILENO);
   ::dup2(options.output_fd >= 0 ? options.output_fd : out_.get(), STDOUT_FILENO);
   ::dup2(options.error_fd >= 0 ? options.error_fd : err_.get(), STDERR_FILENO);
-  for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
-  if (options.network_of != 0) {
-    const std::string path = "/proc/" + std::to_string(options.network_of) + "/ns/net";
-    if (::setns(::open(path.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) != 0) ::_exit(126);
-  }
+  if (options.network_of != 0 &&
+      ::setns(::open(prepared.network.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) != 0)
+    ::_exit(126);
   if (options.user) {
     const gid_t group = options.group.value_or(*options.user);
     if (::setgroups(0, nullptr) != 0 || ::setgid(group) != 0 || ::setuid(*options.user) != 0) ::_exit(127);
   }
-  std::vector<char*> words;
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
-  ::execvp(words[0], words.data());
+  ::execvpe(prepared.words[0], prepared.words.data(), prepared.environment.data());
   ::_exit(127);
 }
 

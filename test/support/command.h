@@ -48,8 +48,12 @@ class Command {
   std::string err() const;
 
  private:
-  [[noreturn]] void become(const std::vector<std::string>& arguments, const Options& options,
-                           int input) noexcept;
+  // Made before the fork, for the child.
+  struct Prepared {
+    std::vector<char*> words, environment;
+    std::string network;
+  };
+  [[noreturn]] void become(const Prepared& prepared, const Options& options, int input) noexcept;
 
   base::FileDescriptor out_, err_, pidfd_;
   pid_t pid_ = -1;
