@@ -54,7 +54,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& all) {
   return out;
 }
 
-// This process's environment, with those variables in the place of its own.
+// Our environment, with those variables in the place of its own.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
   std::vector<std::string> out;
   for (char** each = environ; *each != nullptr; ++each) {
