@@ -93,13 +93,6 @@ bool Engine::run_for_memory() noexcept {
   return served != Served::nothing;
 }
 
-void Engine::looked_in_vain() noexcept {
-  if (simulation != nullptr) return;  // nobody is held up there
-  if (!company_.looked_in_vain(base::cycles())) return;
-  yield();
-  company_.let_run(base::cycles());
-}
-
 // --- sleeping
 
 void Engine::arm_links(Watched& watched, std::uint32_t epoch) noexcept {

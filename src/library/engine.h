@@ -25,7 +25,6 @@
 #include "library/control/name_claims.h"
 #include "library/far/far_sleepers.h"
 #include "library/setting.h"
-#include "library/wait/company.h"
 #include "library/wait/futex.h"
 #include "library/wait/spin_time.h"
 #include "library/wait/waiting.h"
@@ -179,9 +178,6 @@ class Engine final : public interface::Surroundings {
     reply_spin_.store(std::max(half, std::chrono::nanoseconds{kSpin}), std::memory_order_relaxed);
   }
 
-  // A look at a queue, or at memory, has found nothing. Not under the lock.
-  void looked_in_vain() noexcept;
-
   // A descriptor that is readable when the queue may hold something.
   int descriptor(interface::Queue& queue);
   // An empty queue was polled: whoever waits on its descriptor wants to hear of the next notification.
@@ -311,8 +307,7 @@ class Engine final : public interface::Surroundings {
   // Threads that sleep without being the sleeper, look a last time before, or wait for any change; and the
   // armed descriptor of changes. Written under the lock; relaxed, for a thread that waits looks after it.
   std::atomic<std::uint32_t> waiting_{0};
-  SpinTime spin_time_;  // under the lock
-  Company company_;
+  SpinTime spin_time_;                     // under the lock
   std::uint64_t changes_ = 0;              // while somebody waits. Under the lock
   std::atomic<bool> helper_waits_{false};  // the interface thread is among them. Written under the lock
   // Futexes: fetch_add after what is to be seen has changed; read by wait and InterfaceThread::main before

@@ -95,13 +95,8 @@ int Interface::descriptor() { return engine_->change_descriptor(); }
 void Interface::cancel() noexcept { engine_->cancel(); }
 
 bool Interface::run() noexcept {
-  {
-    const base::RunLockGuard guard(engine_->lock());
-    if (!guard) return false;
-    if (engine_->run_for_memory()) return true;
-  }
-  engine_->looked_in_vain();
-  return false;
+  const base::RunLockGuard guard(engine_->lock());
+  return guard && engine_->run_for_memory();
 }
 
 namespace internal_::library {

@@ -119,14 +119,8 @@ std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept 
 
 std::size_t NotificationQueue::poll_uncached(std::span<Notification> out) noexcept {
   Engine& engine = interface_.engine();
-  std::size_t count = 0;
-  {
-    const base::RunLockGuard guard(engine.lock());
-    if (!guard || out.empty()) return 0;
-    count = look_and_take(out, engine.short_way().await_row(), false);
-  }
-  if (count == 0) engine.looked_in_vain();
-  return count;
+  const base::RunLockGuard guard(engine.lock());
+  return guard && !out.empty() ? look_and_take(out, engine.short_way().await_row(), false) : 0;
 }
 
 // With the lock. `row`: so many packets seem to be there; `found`: one is, at the link of the open run.

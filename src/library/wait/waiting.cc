@@ -94,8 +94,7 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
     }
     lock_.leave();
     if (status != Status::pending) return status;
-    // For as long as a wake-up costs nobody else needs the processor.
-    if (!sleeps) now - spins_since < kSpin ? base::pause() : yield();
+    if (!sleeps) base::pause();
   }
 }
 
