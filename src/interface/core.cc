@@ -26,8 +26,7 @@ Core::~Core() = default;
 
 __attribute__((always_inline)) inline bool Core::depart_here() noexcept {
   bool moved = false;
-  if (watches_due_) [[unlikely]]
-    answer_watches();
+  static_cast<void>(answer_due_watches());
   if (replies_due_) [[unlikely]] {
     replies_due_ = false;
     if (!ended_.empty()) {

@@ -125,7 +125,7 @@ class Core {
   }
   bool departures_wait() const noexcept { return departures_.any(); }
   bool replies_wait() const noexcept {
-    return replies_due_ || watches_due_;
+    return replies_due_ || watches_due();
   }  // places to be given back, and the like
   Departures& departures() noexcept { return departures_; }
   void count_held(int change) noexcept {
@@ -220,9 +220,12 @@ class Core {
   // Watches: somebody waits for words of a slot, a thread of this process or a peer (remote/watches.cc).
   void begin_watch(std::uint32_t slot) noexcept;
   void end_watch(std::uint32_t slot) noexcept;
-  void answer_watches_due() noexcept {
-    if (watches_due_) [[unlikely]]
-      answer_watches();
+  // Whether a slot that is watched has changed since its watches were looked at. True: some were answered.
+  bool answer_due_watches() noexcept {
+    if (!watches_due()) [[likely]]
+      return false;
+    answer_watches();
+    return replies_due_;
   }
   // Something there may be another: the next departure answers the peers for whom it is.
   void slot_changed(std::uint32_t slot) noexcept;
@@ -446,6 +449,7 @@ class Core {
   void drop_watches(SlotRecord& slot) noexcept;
   void hold_watch(Link& link, const Packet& packet) noexcept;
   void answer_held(Link& link, std::uint32_t place, const Packet& answer) noexcept;
+  bool watches_due() const noexcept { return changes_ != answered_changes_; }
   void answer_watches() noexcept;
   void answer_watches(Link& link) noexcept;
   void forget_watches(Link& link) noexcept;
@@ -551,10 +555,9 @@ class Core {
   std::uint64_t next_link_serial_ = 1;
   bool replies_due_ = false;
   std::uint64_t changes_ = 0, answered_changes_ = 0;  // of slots that are watched; those that were looked at
-  bool watches_due_ = false;   // a slot that is watched has changed since they were last looked at
-  std::size_t next_long_ = 0;  // the link whose long answers leave first
-  bool lack_told_ = false;     // a notification of links that could not be had stands in a queue
-  Notification lack_;          // what the next one says
+  std::size_t next_long_ = 0;                         // the link whose long answers leave first
+  bool lack_told_ = false;  // a notification of links that could not be had stands in a queue
+  Notification lack_;       // what the next one says
   WhyNoLink last_lack_;
 };
 

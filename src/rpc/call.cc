@@ -15,8 +15,6 @@ const char* name(Cause cause) noexcept {
       return "no_procedure";
     case Cause::bad_arguments:
       return "bad_arguments";
-    case Cause::over:
-      return "over";
     case Cause::cancelled:
       return "cancelled";
     case Cause::too_deep:

@@ -264,6 +264,8 @@ class ClientMachine {
       const ReplyWord reply = reply_of(next.fast ? next.word : port_.word(next));
       if (reply.kind == Kind::admitted || reply.kind == Kind::full) [[unlikely]]
         return admitted(next, reply);
+      if (reply.kind == Kind::closed) [[unlikely]]
+        return closed(reply);
       return land(next, reply);
     }
     if (next.kind == Notification::Kind::link_ended && (next.peer == door_.interface || next.peer == 0)) {
@@ -278,7 +280,7 @@ class ClientMachine {
     }
     return false;
   }
-  // Its link has ended: what was out has an unknown fate.
+  // The server goes, or its link has ended: what was out has an unknown fate.
   void end() noexcept {
     if (step_ == Step::failed || step_ == Step::ended) return;
     step_ = Step::ended;
@@ -453,6 +455,15 @@ class ClientMachine {
     step_ = Step::greeting;
   }
 
+  bool closed(const ReplyWord& reply) noexcept {
+    const bool in = step_ == Step::open || step_ == Step::binding || step_ == Step::telling;
+    if (!in || !reply.good || reply.sequence != static_cast<std::uint16_t>(session_)) {
+      ++refused_;
+      return false;
+    }
+    end();
+    return true;
+  }
   bool admitted(const Notification& next, const ReplyWord& reply) noexcept {
     if (step_ != Step::admission && step_ != Step::greeting) {
       ++refused_;

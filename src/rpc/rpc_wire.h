@@ -154,6 +154,7 @@ enum class Kind : std::uint8_t {
   full,          // there is no room for another client
   result,        // of the call with that sequence number
   failed,        // for `cause`; the data is the text
+  closed,        // the server goes: the low half of the session stands for the sequence
 };
 struct ReplyWord {
   std::uint16_t sequence = 0;

@@ -170,10 +170,13 @@ class ServerMachine {
     }
     return Cause::no_procedure;
   }
-  // Before the server goes: nothing is read any more of what stands here.
+  // Before the server goes: its clients are told, as far as there is room, and nothing is read any more of
+  // what stands here.
   void close() noexcept {
     for (auto& client : clients_) {
       if (client == nullptr) continue;
+      const ReplyWord last{.sequence = static_cast<std::uint16_t>(client->session), .kind = Kind::closed};
+      if (!client->gone) static_cast<void>(port_.send_fast(client->replies, {}, word_of(last), 0, false));
       for (const Stack& stack : client->stacks) {
         if (stack.owed && stack.leaving) port_.cancel(stack.handle);
       }
@@ -252,14 +255,16 @@ class ServerMachine {
     Stack& stack = client.stacks[number];
     if (stack.busy | stack.owed | !follows(call.sequence, stack.last)) [[unlikely]]
       return begin_slowly(client, next, out);
+    return taken(client, number, call, false, client.place->frame(next), out);
+  }
+  __attribute__((always_inline)) static Heard taken(Client& client, std::uint64_t number,
+                                                    const CallWord& call, bool longer,
+                                                    std::span<std::byte> frame, Taken& out) noexcept {
+    Stack& stack = client.stacks[number];
     stack.busy = true;
     stack.last = call.sequence;
     ++client.busy;
-    out.client = &client;
-    out.stack = static_cast<std::uint32_t>(number);
-    out.word = call;
-    out.longer = false;
-    out.frame = client.place->frame(next);
+    out = {&client, static_cast<std::uint32_t>(number), call, frame, longer};
     return Heard::call;
   }
   __attribute__((noinline)) Heard begin_slowly(Client& client, const Notification& next,
@@ -288,16 +293,8 @@ class ServerMachine {
       if (longer) client.place->arm_long();
       return Heard::nothing;
     }
-    Stack& at = client.stacks[stack];
-    at.busy = true;
-    at.last = call.sequence;
-    ++client.busy;
-    out.client = &client;
-    out.stack = static_cast<std::uint32_t>(stack);
-    out.word = call;
-    out.longer = longer;
-    out.frame = longer ? client.place->long_bytes(next) : client.place->frame(next);
-    return Heard::call;
+    return taken(client, stack, call, longer,
+                 longer ? client.place->long_bytes(next) : client.place->frame(next), out);
   }
   // A client calls on a stack again once it has the answer to the call before: that one need not be told of.
   void has_its_answer(Client& client, const Notification& next, const CallWord& call,

@@ -321,6 +321,20 @@ TEST_F(RpcClientMachine, leaves_the_fate_open_of_what_was_out_when_the_link_ende
   EXPECT_EQ(machine.look(out), Machine::Look::none);
 }
 
+TEST_F(RpcClientMachine, ends_when_its_server_says_that_it_goes_and_for_no_other_session) {
+  open();
+  const CallId out = start();
+  const auto goes = [&](std::uint32_t session) {
+    return message(
+        0, word_of(ReplyWord{.sequence = static_cast<std::uint16_t>(session), .kind = Kind::closed}), {});
+  };
+  EXPECT_FALSE(machine.hear(goes(out.session + 1)));
+  EXPECT_FALSE(machine.ended());
+  EXPECT_TRUE(machine.hear(goes(out.session)));
+  EXPECT_TRUE(machine.ended());
+  EXPECT_EQ(machine.fate(out), Fate::unknown);
+}
+
 // One that left would be done in the new session, and the old one be asked about it.
 TEST_F(RpcClientMachine, lets_no_reserved_call_leave_when_its_session_has_ended) {
   open();

@@ -28,6 +28,17 @@ class Rpc : public OnNodes {
       work(server, client);
     });
   }
+  // One thread serves a calculator meanwhile.
+  void with_server(const std::function<void(Interface& client)>& work) {
+    with_two([&](Interface& there, Interface& here) {
+      Calculator calculator;
+      rpc::Server<Calculator> server(there, "calculator", calculator);
+      std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+      work(here);
+      server.stop();
+      serving.join();
+    });
+  }
   int serve(Line& line);
   int call(Line& line, int calls);
   [[noreturn]] void harm(std::uint64_t seed);
@@ -70,10 +81,7 @@ TEST_F(Rpc, takes_calls_of_several_threads_in_several_threads) {
 }
 
 TEST_F(Rpc, leaves_in_rows) {
-  with_two([](Interface& there, Interface& here) {
-    Calculator calculator;
-    rpc::Server<Calculator> server(there, "calculator", calculator);
-    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+  with_server([](Interface& here) {
     rpc::Client<Calculator> client(here, "calculator");
     {
       rpc::Row row(client);
@@ -92,16 +100,35 @@ TEST_F(Rpc, leaves_in_rows) {
     }
     EXPECT_EQ(dropped->wait().fate(), rpc::Fate::not_done);
     EXPECT_EQ(client.call<&Calculator::minus>(2, 1).value(), 1);
-    server.stop();
+  });
+}
+
+TEST_F(Rpc, ends_the_calls_that_a_server_has_not_taken_when_it_goes) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    auto server = std::make_unique<rpc::Server<Calculator>>(there, "calculator", calculator);
+    std::thread serving([&] { EXPECT_EQ(server->run(), Status::ok); });
+    rpc::Client<Calculator> client(here, "calculator");
+    server->stop();
     serving.join();
+    auto never = client.start<&Calculator::minus>(2, 1);
+    EXPECT_EQ(never.wait(1ms).status(), Status::timed_out);
+    server.reset();
+    auto result = never.wait();
+    EXPECT_EQ(result.status(), Status::link_ended);
+    EXPECT_EQ(result.fate(), rpc::Fate::unknown);
+    rpc::Server<Calculator> another(there, "calculator", calculator);
+    std::thread again([&] { EXPECT_EQ(another.run(), Status::ok); });
+    EXPECT_EQ(client.settle(result.call(), kPatience), rpc::Fate::unknown)
+        << "it knows nothing of the other's";
+    EXPECT_EQ(client.call<&Calculator::minus>(2, 1).value(), 1);
+    another.stop();
+    again.join();
   });
 }
 
 TEST_F(Rpc, refuses_in_rows_what_is_longer_than_a_frame) {
-  with_two([](Interface& there, Interface& here) {
-    Calculator calculator;
-    rpc::Server<Calculator> server(there, "calculator", calculator);
-    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+  with_server([](Interface& here) {
     rpc::Client<Calculator> client(here, "calculator");
     rpc::Row row(client);
     auto first = row.add<&Calculator::twice>("ab");
@@ -110,16 +137,11 @@ TEST_F(Rpc, refuses_in_rows_what_is_longer_than_a_frame) {
     EXPECT_EQ(longer.wait().fate(), rpc::Fate::not_done);
     while (row.leave() == Status::queue_full) here.run();
     EXPECT_EQ(first.wait().value(), "abab");
-    server.stop();
-    serving.join();
   });
 }
 
 TEST_F(Rpc, says_that_a_result_is_too_long_for_the_room_that_the_client_has) {
-  with_two([](Interface& there, Interface& here) {
-    Calculator calculator;
-    rpc::Server<Calculator> server(there, "calculator", calculator);
-    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+  with_server([](Interface& here) {
     for (const std::size_t result : {std::size_t{512}, std::size_t{0}}) {
       rpc::Client<Calculator> client(here, "calculator", {.frame = 128, .result = result});
       auto zeros = client.call<&Calculator::zeros>(1000u);
@@ -128,16 +150,11 @@ TEST_F(Rpc, says_that_a_result_is_too_long_for_the_room_that_the_client_has) {
       EXPECT_EQ(client.call<&Calculator::fails>(std::string(190, 'x')).cause(), rpc::Cause::threw);
       EXPECT_EQ(client.call<&Calculator::minus>(2, 1).value(), 1);
     }
-    server.stop();
-    serving.join();
   });
 }
 
 TEST_F(Rpc, ends_the_calls_of_more_threads_than_there_are_stacks) {
-  with_two([](Interface& there, Interface& here) {
-    Calculator calculator;
-    rpc::Server<Calculator> server(there, "calculator", calculator);
-    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+  with_server([](Interface& here) {
     rpc::Client<Calculator> client(here, "calculator", {.stacks = 2});
     std::vector<std::thread> calling;
     for (int thread = 0; thread < 6; ++thread) {
@@ -146,8 +163,6 @@ TEST_F(Rpc, ends_the_calls_of_more_threads_than_there_are_stacks) {
       });
     }
     for (std::thread& each : calling) each.join();
-    server.stop();
-    serving.join();
   });
 }
 
@@ -199,10 +214,7 @@ TEST_F(Rpc, opens_while_the_program_does_other_work) {
 }
 
 TEST_F(Rpc, throws_what_the_handler_threw) {
-  with_two([](Interface& there, Interface& here) {
-    Calculator calculator;
-    rpc::Server<Calculator> server(there, "calculator", calculator);
-    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+  with_server([](Interface& here) {
     {
       rpc::Client<Calculator> client(here, "calculator");
       try {
@@ -215,8 +227,6 @@ TEST_F(Rpc, throws_what_the_handler_threw) {
         EXPECT_STREQ(failed.what(), "the call has ended with refused, threw: too little");
       }
     }
-    server.stop();
-    serving.join();
   });
 }
 

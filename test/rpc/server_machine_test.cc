@@ -329,7 +329,7 @@ TEST_F(RpcServerMachine, remembers_how_the_last_calls_of_a_client_ended) {
     machine.finish(taken, cause, begun, {});
   };
   run(0, 1, Cause::none, true);
-  run(1, 1, Cause::over, false);
+  run(1, 1, Cause::too_deep, false);
   ASSERT_EQ(hear(call(kPeer, 10, 2, {.sequence = 3})), Machine::Heard::call);
   const Machine::Taken running = taken;
   Notification end;

@@ -37,7 +37,6 @@ enum class Cause : std::uint8_t {
   none,
   no_procedure,     // the server has none of that number
   bad_arguments,    // the arguments are not as the procedure takes them
-  over,             // its time was over before it was begun
   cancelled,        // its caller has cancelled it before it was begun
   too_deep,         // it is one of a chain of more than 15 calls, each made by the handler of the one before
   threw,            // the procedure ended by an exception, whose words are the text. It was begun

@@ -3,10 +3,10 @@
 // of its alignment from the frame's start, with zeros between. Each type has a spelling of the library's own,
 // equal for all compilers: two programs understand each other if they spell alike.
 //
-// What may travel: numbers, bool, enumerations with a named underlying type, std::chrono durations; arrays,
-// pairs, tuples and optionals of those; classes of public members, up to 32; strings and vectors. Arguments
-// may be std::string_view and std::span<const Type>, too, and are read in place. Anything else is a compile
-// error.
+// Types that may travel: numbers, bool, enumerations with a named underlying type, std::chrono durations;
+// arrays, pairs, tuples and optionals of those; classes of public members, up to 32; strings and vectors.
+// Arguments may be std::string_view and std::span<const Type>, too, and are read in place. Anything else is a
+// compile error.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -178,9 +178,11 @@ ShortWay::Served ShortWay::serve(bool alone) noexcept {
   rest_.taken(1);
   rest_.review();
   // One at a time: a look for the next would take its line from the peer, who is about to write there.
-  if (link.take(Put{}) != Taken::taken && link.take(Request{core_}) != Taken::taken)
-    link.arrive(core_, Core::kSweepBudget);
-  return link.answers_due() || core_.replies_wait() ? Served::replies_due : Served::something;
+  if (link.take(Put{}) == Taken::taken || link.take(Request{core_}) == Taken::taken)
+    return link.answers_due() ? Served::replies_due : Served::something;
+  link.arrive(core_, Core::kSweepBudget);
+  // Nobody watches what a short way leads to; a longer one may have changed what another link waits for.
+  return core_.answer_due_watches() || link.answers_due() ? Served::replies_due : Served::something;
 }
 
 void ShortWay::await_answer(ShmLink& link, bool first) noexcept {

@@ -332,9 +332,9 @@ __attribute__((always_inline)) inline ShortWay::Look ShortWay::look(interface::Q
   } else {
     look.moved = link.arrive(core_, interface::Core::kSweepBudget) != 0;
     look.count = static_cast<std::uint32_t>(take_all(core_, queue, out));
-    core_.answer_watches_due();
+    look.replies_due = core_.answer_due_watches();
   }
-  look.replies_due = link.answers_due();
+  look.replies_due |= link.answers_due();
   return look;
 }
 

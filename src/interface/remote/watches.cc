@@ -83,7 +83,7 @@ void Core::end_watch(std::uint32_t index) noexcept {
 
 // The slot goes: those of peers are refused by the next departure.
 void Core::drop_watches(SlotRecord& slot) noexcept {
-  watches_due_ = true;
+  ++changes_;
   for (; slot.watches != 0; --slot.watches) {
     if (slot.call != nullptr) slot.call->end();
   }
@@ -115,13 +115,11 @@ void Core::answer_held(Link& link, std::uint32_t place, const Packet& answer) no
 void Core::slot_changed(std::uint32_t index) noexcept {
   SlotRecord& slot = slots_[index];
   if (slot.watches == 0) return;
-  watches_due_ = true;  // answered by the next departure
-  slot.changed_at = ++changes_;
+  slot.changed_at = ++changes_;  // the next departure answers
   if (slot.call != nullptr) slot.call->renew();
 }
 
 void Core::answer_watches() noexcept {
-  watches_due_ = false;
   for (Link* link : links()) {
     if (link->remote.held() != 0) answer_watches(*link);
   }
