@@ -100,7 +100,7 @@ def name_of(text):
 def inside(taken):
     """The lines between the braces of a type; of one that stands in one line each member has a line."""
     if "}" in code(taken[0]):
-        return [each + "," for each in code(taken[0]).partition("{")[2].partition("}")[0].split(",")]
+        return [each + "," for each in code(taken[0]).partition("{")[2].partition("}")[0].split(",") if each.strip()]
     opening = next(at for at, line in enumerate(taken) if "{" in code(line))
     return taken[opening + 1:-1]
 

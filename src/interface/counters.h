@@ -2,9 +2,10 @@
 // The counter page that each process keeps for `hamlyn node` and `hamlyn top`: written by its owner alone,
 // shown read-only to the node daemon, and read without the owner's help. docs/wire.md has every byte.
 //
-// Rows of slots, queues and termini are for the first ones that there are; whatever finds no row counts into
-// one that nobody sees, so that counting never asks. So the page is all that counting ever takes, whatever
-// comes.
+// Rows of slots, queues, termini and calls are for the first ones that there are; whatever finds no row
+// counts into one that nobody sees, so that counting never asks. So the page is all that counting ever takes,
+// whatever comes.
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -15,14 +16,17 @@
 namespace hamlyn::internal_::interface {
 
 inline constexpr std::uint64_t kCounterMagic = 0x31434E594C4D4148u;  // "HAMLYNC1", little-endian
-inline constexpr std::uint32_t kCounterVersion = 5;
-inline constexpr std::size_t kCounterPageBytes = 126976;
+inline constexpr std::uint32_t kCounterVersion = 6;
+inline constexpr std::size_t kCounterPageBytes = 208896;
 inline constexpr std::size_t kCounterLinks = 252;   // rows; links beyond have counts of their own, not shown
 inline constexpr std::size_t kCounterReasons = 64;  // room for reasons why links were refused, or have ended
 inline constexpr std::size_t kCounterCauses = 32;   // room for causes of refusals
 inline constexpr std::size_t kCounterSlots = 256;   // those of the lowest numbers
 inline constexpr std::size_t kCounterQueues = 64;
 inline constexpr std::size_t kCounterTermini = 64;
+inline constexpr std::size_t kCounterCalls = 128;
+inline constexpr std::size_t kCounterCallCauses = 24;  // room for causes of failed calls
+inline constexpr std::size_t kCounterTimes = 112;      // ranges of times: four for each power of two
 
 struct LinkCounters {
   std::uint64_t peer;  // 0: the row is free
@@ -90,6 +94,46 @@ struct TerminusCounters {
 };
 static_assert(sizeof(TerminusCounters) == 128);
 
+// Whose calls a row counts.
+enum class CallSide : std::uint32_t {
+  none,       // the row is free
+  caller,     // those that this process makes of one procedure
+  procedure,  // those of one procedure that are made here
+  client,     // those of one client that are made here
+};
+// Causes of failed calls behind those of rpc::Cause.
+enum class CallEnd : std::uint32_t {
+  given_up = 16,  // its caller wanted no result any more
+  link_ended,
+  not_sent,
+  count,
+};
+static_assert(static_cast<std::size_t>(CallEnd::count) <= kCounterCallCauses);
+
+struct CallCounters {
+  CallSide side;
+  std::uint32_t reserved;
+  std::uint64_t peer;                        // the other side's interface; 0: several
+  std::uint64_t calls;                       // also those that failed
+  std::uint64_t retries;                     // times that a call found no stack, or no room
+  std::uint32_t failed[kCounterCallCauses];  // by rpc::Cause, then by CallEnd, modulo 2^32
+  char name[64];                             // zero-terminated, cut
+  // Times of one call in sixteen, by `time_place`, modulo 2^32: a caller's until it has the result, a
+  // server's until it has answered.
+  std::uint32_t times[kCounterTimes];
+};
+static_assert(sizeof(CallCounters) == 640);
+
+// The range of a time. The first one has all below 40 ns, the last one all from 7.5 s on.
+constexpr std::size_t time_place(std::uint64_t nanoseconds) noexcept {
+  if (nanoseconds < 32) return 0;
+  const auto shift = static_cast<std::size_t>(std::bit_width(nanoseconds)) - 3;
+  const std::size_t place = (shift - 3) * 4 + static_cast<std::size_t>(nanoseconds >> shift) - 4;
+  return place < kCounterTimes ? place : kCounterTimes - 1;
+}
+// The least time of a range; that of the one behind it is the bound of its times.
+constexpr std::uint64_t least_time(std::size_t place) noexcept { return (4 + place % 4) << (3 + place / 4); }
+
 struct CounterPage {
   std::uint64_t magic;
   std::uint32_t version;
@@ -125,10 +169,12 @@ struct CounterPage {
   QueueCounters queue[kCounterQueues];
   TerminusCounters terminus[kCounterTermini];
   SlotRefusals slot_refused[kCounterSlots];  // by the rows of `slot`
+  CallCounters call[kCounterCalls];
 };
 static_assert(offsetof(CounterPage, refused) == 512 && offsetof(CounterPage, link) == 1024 &&
               offsetof(CounterPage, slot) == 65536 && offsetof(CounterPage, queue) == 81920 &&
-              offsetof(CounterPage, terminus) == 86016 && offsetof(CounterPage, slot_refused) == 94208);
+              offsetof(CounterPage, terminus) == 86016 && offsetof(CounterPage, slot_refused) == 94208 &&
+              offsetof(CounterPage, call) == 126976);
 static_assert(std::is_trivially_copyable_v<CounterPage> && sizeof(CounterPage) == kCounterPageBytes);
 
 // Null if the page is one that this version reads, otherwise what is wrong with it.

@@ -108,6 +108,12 @@ bool linked(Interface& interface, std::uint64_t peer) noexcept {
   return guard && interface.engine().core().find_link(peer) != nullptr;
 }
 
+LinkNow link_now(Interface& interface, std::uint64_t peer) noexcept {
+  const base::RunLockGuard guard(interface.engine().lock());
+  const interface::Link* const link = guard ? interface.engine().core().find_link(peer) : nullptr;
+  return link == nullptr ? LinkNow{} : LinkNow{link->serial, link->user.uid};
+}
+
 bool is_far(Interface& interface, std::uint64_t peer) noexcept { return interface.engine().is_far(peer); }
 
 Status departed(Interface& interface, std::uint64_t peer) noexcept {

@@ -12,6 +12,12 @@ namespace hamlyn::internal_::library {
 
 // Whether there is a link with that interface.
 bool linked(Interface& interface, std::uint64_t peer) noexcept;
+// A link, as it is now.
+struct LinkNow {
+  std::uint64_t serial = 0;         // of this process's links, never used again; 0: there is none
+  std::uint32_t uid = 0xFFFFFFFFu;  // the user at the other side, as the node attests it
+};
+LinkNow link_now(Interface& interface, std::uint64_t peer) noexcept;
 // Whether that link is one between hosts.
 bool is_far(Interface& interface, std::uint64_t peer) noexcept;
 // ok: what was put on that link has left this process; queue_full: not yet.

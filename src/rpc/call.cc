@@ -5,34 +5,6 @@
 
 namespace hamlyn {
 
-namespace rpc {
-
-const char* name(Cause cause) noexcept {
-  switch (cause) {
-    case Cause::none:
-      return "none";
-    case Cause::no_procedure:
-      return "no_procedure";
-    case Cause::bad_arguments:
-      return "bad_arguments";
-    case Cause::cancelled:
-      return "cancelled";
-    case Cause::too_deep:
-      return "too_deep";
-    case Cause::threw:
-      return "threw";
-    case Cause::result_too_long:
-      return "result_too_long";
-    case Cause::no_memory:
-      return "no_memory";
-    case Cause::count:
-      break;
-  }
-  return "unknown";
-}
-
-}  // namespace rpc
-
 namespace internal_::rpc {
 
 void throw_failed(const Ending& ending) {

@@ -5,29 +5,25 @@
 #include <string>
 
 #include "base/longest_time.h"
-#include "base/run_lock.h"
 #include "library/no_link.h"
-#include "library/wait/waiting.h"
 #include "library/with_memory.h"
-#include "rpc/client_machine.h"
-#include "rpc/client_port.h"
+#include "rpc/client_inside.h"
 #include "rpc/inherited.h"
-#include "rpc/spin.h"
+#include "rpc/traced_frame.h"
 
 namespace hamlyn {
 
 namespace internal_::rpc {
 
-using hamlyn::rpc::ClientOptions;
 using Machine = ClientMachine<ClientPort>;
-using library::Clock;
+using library::CallEnd;
+using library::CallRow;
 
 namespace {
 
 using Guard = base::RunLockGuard;
 
 constexpr int kMostAtOnce = 64;  // notifications, before other threads have their turn
-constexpr std::chrono::milliseconds kStillRunningPause{1};
 
 const ClientOptions& checked(const ClientOptions& options) {
   if (options.stacks == 0 || options.stacks > kMostStacks)
@@ -48,53 +44,42 @@ Ending ended(Status status, Fate fate, CallId call = {}) noexcept {
 
 }  // namespace
 
-struct ClientCore::Inside {
-  Inside(Interface& from, std::string_view called, std::vector<Procedure> all, const ClientOptions& asked)
-      : interface(from),
-        waiting(from.waiting()),
-        options(checked(asked)),
-        procedures(std::move(all)),
-        name(called),
-        queue(from, std::size_t{places_for(options.stacks)} * 2),
-        port(from, queue),
-        machine(port, {options.stacks, options.frame, options.result}, procedures),
-        spin(options.waits) {}
+namespace {
 
-  void open(const Ticket& door);
-  Status opened(library::Patience& patience) noexcept;
-  // Hears what stands in the queue, then asks `ready`, under the lock. False: somebody else may wait for what
-  // came.
-  bool hear_standing() noexcept;
-  bool take_standing(Notification& out) noexcept;
-  template <class Ready>
-  Status wait(Ready ready, library::Deadline deadline) noexcept;
-  // Under the lock. False: it goes on.
-  bool over(CallId call, Landing& into, Ending& out) noexcept;
-  Fate fate_now(CallId call) noexcept;
-  Fate ask(CallId call, library::Patience& patience) noexcept;
+std::vector<std::unique_ptr<library::CallRow>> rows_of(Interface& interface, std::string_view name,
+                                                       const std::vector<Procedure>& procedures) {
+  std::vector<std::unique_ptr<library::CallRow>> out;
+  for (const Procedure& each : procedures)
+    out.push_back(std::make_unique<library::CallRow>(interface, library::CallSide::caller, 0,
+                                                     std::string(name) + "." + std::string(each.name)));
+  return out;
+}
 
-  Interface& interface;
-  library::Waiting& waiting;
-  const ClientOptions options;
-  const std::vector<Procedure> procedures;
-  const std::string name;  // empty: it was given the door
-  Ticket door;
-  NotificationQueue queue;
-  ClientPort port;
-  base::RunLock lock;
-  Machine machine;  // under the lock
-  Spin spin;
-  base::PendingCalls calls;
-};
+}  // namespace
+
+ClientCore::Inside::Inside(Interface& from, std::string_view called, std::vector<Procedure> all,
+                           const ClientOptions& asked)
+    : interface(from),
+      waiting(from.waiting()),
+      options(checked(asked)),
+      procedures(std::move(all)),
+      name(called),
+      queue(from, std::size_t{places_for(options.stacks)} * 2),
+      port(from, queue),
+      machine(port, {options.stacks, options.frame, options.result}, procedures),
+      rows(rows_of(from, called, procedures)),
+      begun(options.stacks),
+      spin(options.waits) {}
 
 // --- opening
 
 void ClientCore::Inside::open(const Ticket& to) {
   if (to.purpose != 0 || !to.fast())
     throw Error(ErrorCode::seed_wrong_kind, "something else than a server of calls is registered there");
-  door = to;
   const Guard guard(lock);
   if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  if (!machine.ended()) return;  // another thread was first
+  door = to;
   // The queue has news of the time before, the end of that link among them.
   for (Notification old; take_standing(old);) static_cast<void>(machine.hear(old));
   machine.open(door);
@@ -133,24 +118,6 @@ bool ClientCore::Inside::hear_standing() noexcept {
   return others || left == 0;
 }
 
-template <class Ready>
-Status ClientCore::Inside::wait(Ready ready, library::Deadline deadline) noexcept {
-  base::PendingCall<Guard, base::RunLock> pending(lock, calls);
-  const std::uint32_t cancels = waiting.cancels();
-  if (!pending.enter()) return Status::forked;
-  const auto look = [&] {
-    const Guard guard(lock);
-    if (!guard) return Status::forked;
-    if (pending.closing()) return Status::cancelled;
-    const bool others = hear_standing();
-    const Status status = ready();
-    // A call that ends frees its stack, too.
-    if ((others || status != Status::pending) && calls.count() > 1) waiting.changed();
-    return status;
-  };
-  return waiting.until(look, deadline, cancels);
-}
-
 // --- calls
 
 bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept {
@@ -160,6 +127,7 @@ bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept 
   ReplyWord reply;
   switch (look) {
     case Machine::Look::out:
+      note_end(call, CallEnd::link_ended);
       out.status = Status::link_ended;
       out.fate = Fate::unknown;
       return true;
@@ -178,6 +146,7 @@ bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept 
   }
   out.fate = look == Machine::Look::done || reply.begun ? Fate::done : Fate::not_done;
   out.cause = reply.cause;
+  note_end(call, reply.cause);
   out.status = look == Machine::Look::done             ? Status::ok
                : reply.cause == Cause::result_too_long ? Status::too_long
                                                        : Status::refused;
@@ -247,34 +216,42 @@ Status ClientCore::opened(std::chrono::nanoseconds timeout) noexcept {
   return inside_->opened(patience);
 }
 
+namespace {
+Status reopening_failed(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::forked:
+      return Status::forked;
+    case ErrorCode::cancelled:
+      return Status::cancelled;
+    case ErrorCode::timed_out:
+    case ErrorCode::name_unknown:
+      return Status::timed_out;
+    default:
+      return Status::refused;
+  }
+}
+}  // namespace
+
+// Several threads may: the first one opens it, and all wait for that.
 Status ClientCore::reopen(std::chrono::nanoseconds timeout) noexcept {
   Inside& inside = *inside_;
   library::Patience patience(timeout);
   patience.deadline();
+  Ticket door;
   {
     const Guard guard(inside.lock);
     if (!guard) return Status::forked;
-    if (!inside.machine.ended()) return Status::ok;
+    if (inside.machine.ended()) door = inside.door;
   }
+  if (door.interface == 0) return inside.opened(patience);
   try {
-    Ticket door = inside.door;
     if (!inside.name.empty())
       door = inside.interface.lookup(
           inside.name, std::chrono::duration_cast<std::chrono::milliseconds>(
                            std::min<std::chrono::nanoseconds>(patience.left(), std::chrono::hours{1})));
     inside.open(door);
   } catch (const Error& error) {
-    switch (error.code()) {
-      case ErrorCode::forked:
-        return Status::forked;
-      case ErrorCode::cancelled:
-        return Status::cancelled;
-      case ErrorCode::timed_out:
-      case ErrorCode::name_unknown:
-        return Status::timed_out;
-      default:
-        return Status::refused;
-    }
+    return reopening_failed(error.code());
   } catch (const std::exception&) {
     return Status::no_buffer;
   }
@@ -290,16 +267,18 @@ Ending ClientCore::start(std::size_t place, std::span<const std::byte> frame, Te
                          Row* row) noexcept {
   Inside& inside = *inside_;
   const Inherited& own = inherited();
-  // The short way: no deadline, no row, and a free stack.
+  // The short way: no deadline, no trace, no row, and a free stack.
   const bool plain = (row == nullptr) & (terms.time == std::chrono::nanoseconds::max()) &
                      (own.deadline == Clock::time_point::max()) & (own.depth <= kMostDepth) &
-                     (terms.priority == Priority::normal);
+                     (terms.priority == Priority::normal) & (terms.trace == nullptr) & (own.trace == nullptr);
   if (plain) [[likely]] {
     Ending out;
     const Guard guard(inside.lock);
     if (guard) [[likely]] {
-      out.status = inside.machine.start(place, frame, 0, own.depth, false, out.call);
+      const Clock::time_point now = inside.time_of_start();
+      out.status = inside.machine.start(place, frame, {.depth = own.depth}, out.call);
       if (out.status == Status::ok) [[likely]] {
+        inside.note_start(place, out.call, now);
         out.status = Status::pending;
         out.fate = Fate::unknown;
         return out;
@@ -319,39 +298,26 @@ Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> fr
     const Clock::time_point now = Clock::now();
     if (has_time && terms.time < deadline - now) deadline = now + terms.time;
     terms.time = deadline - now;
-    if (terms.time <= std::chrono::nanoseconds{0}) return ended(Status::timed_out, Fate::not_done);
+    if (terms.time <= std::chrono::nanoseconds{0})
+      return inside.not_started(place, ended(Status::timed_out, Fate::not_done));
   }
   if (own.depth > kMostDepth) {
     Ending out = ended(Status::refused, Fate::not_done);
     out.cause = Cause::too_deep;
-    return out;
+    return inside.not_started(place, std::move(out));
   }
+  const TracedFrame traced(frame, terms.trace != nullptr ? terms.trace : own.trace);
+  if (!traced.good()) return inside.not_started(place, ended(Status::no_buffer, Fate::not_done));
   CallId call;
-  const bool urgent = terms.priority == Priority::urgent;
+  Manner how{.depth = own.depth, .urgent = terms.priority == Priority::urgent, .traced = traced.traced()};
   const auto attempt = [&] {
-    const std::uint16_t left =
-        deadline == Clock::time_point::max() ? std::uint16_t{0} : time_word(terms.time);
-    if (row == nullptr) return inside.machine.start(place, frame, left, own.depth, urgent, call);
-    return inside.machine.reserve(place, frame.size(), left, own.depth, call, row->all.back().word);
+    if (deadline != Clock::time_point::max()) how.left = time_word(terms.time);
+    return inside.leave_or_join(place, traced.bytes(), how, row, call);
   };
   Status status;
-  if (row != nullptr) {
-    if (frame.size() > kMostFrame) return ended(Status::too_long, Fate::not_done);
-    try {
-      row->all.push_back({{frame.begin(), frame.end()}, {}, 0});
-    } catch (const std::bad_alloc&) {
-      return ended(Status::no_buffer, Fate::not_done);
-    }
-  }
   {
     const Guard guard(inside.lock);
     status = guard ? attempt() : Status::forked;
-  }
-  if (row != nullptr) {
-    if (status == Status::ok)
-      row->all.back().call = call;
-    else
-      row->all.pop_back();
   }
   const auto retry = [](Status of) { return of == Status::queue_full || of == Status::connecting; };
   if (retry(status) && wait) [[unlikely]] {
@@ -370,7 +336,58 @@ Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> fr
     return ended(Status::pending, Fate::unknown, call);
   Ending out = ended(status, Fate::not_done);
   if (status == Status::refused) out.cause = Cause::no_procedure;
-  return out;
+  return inside.not_started(place, std::move(out));
+}
+
+// Has a call leave, or wait in its row.
+Status ClientCore::Inside::leave_or_join(std::size_t place, std::span<const std::byte> frame, Manner how,
+                                         Row* row, CallId& call) noexcept {
+  const Clock::time_point now = time_of_start();
+  if (row == nullptr) {
+    const Status status = machine.start(place, frame, how, call);
+    if (status == Status::ok) note_start(place, call, now);
+    if (status == Status::queue_full) rows[place]->retried();
+    return status;
+  }
+  if (frame.size() > kMostFrame) return Status::too_long;
+  try {
+    row->all.push_back({{frame.begin(), frame.end()}, {}, 0});
+  } catch (const std::bad_alloc&) {
+    return Status::no_buffer;
+  }
+  const Status status = machine.reserve(place, frame.size(), how, call, row->all.back().word);
+  if (status == Status::ok) {
+    note_start(place, call, now);
+    row->all.back().call = call;
+  } else {
+    row->all.pop_back();
+  }
+  return status;
+}
+
+// --- counting
+
+Ending ClientCore::Inside::not_started(std::size_t place, Ending why) noexcept {
+  const Guard guard(lock);
+  if (!guard || why.status == Status::queue_full) return why;
+  rows[place]->begun();
+  if (why.cause != Cause::none)
+    rows[place]->failed(static_cast<std::size_t>(why.cause));
+  else
+    rows[place]->failed(CallEnd::not_sent);
+  return why;
+}
+void ClientCore::Inside::note_end(CallId call, Cause cause) noexcept {
+  Begun& one = begun[call.stack];
+  if (one.row == nullptr) return;
+  if (cause != Cause::none) [[unlikely]]
+    one.row->failed(static_cast<std::size_t>(cause));
+  if (one.at != Clock::time_point{}) [[unlikely]]
+    one.row->took(Clock::now() - one.at);
+}
+void ClientCore::Inside::note_end(CallId call, CallEnd end) noexcept {
+  Begun& one = begun[call.stack];
+  if (one.row != nullptr) one.row->failed(end);
 }
 
 Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing& into) noexcept {
@@ -378,19 +395,21 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
   Ending out;
   library::Patience patience(timeout);
   const bool timed = timeout != std::chrono::nanoseconds::max();
-  Spin::Round round(inside.spin);
+  Spin::Round round(inside.spin, inside.waiting);
   Notification next;
   while (round.goes_on()) {
     const bool came = inside.queue.poll({&next, 1}) != 0;
     const Guard guard(inside.lock);
     if (!guard) return ended(Status::forked, Fate::unknown, call);
     if (came && inside.machine.take_now(next, call, into)) [[likely]] {
+      inside.note_end(call, Cause::none);
       if (inside.calls.count() != 0) [[unlikely]]
         inside.waiting.changed();  // a stack is free
       round.found();
       return ended(Status::ok, Fate::done, call);
     }
     const bool others = came && inside.machine.hear(next);
+    inside.machine.settle_owed();
     const bool over = inside.over(call, into, out);
     if ((others || over) && inside.calls.count() != 0) inside.waiting.changed();
     if (over) {
@@ -404,7 +423,7 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
     }
   }
   const auto ready = [&] { return inside.over(call, into, out) ? Status::ok : Status::pending; };
-  const Status status = inside.wait(ready, patience.deadline());
+  const Status status = inside.wait(ready, patience.deadline(), round.cancels());
   if (status != Status::ok) return ended(status, Fate::unknown, call);
   round.found();
   return out;
@@ -422,6 +441,7 @@ Ending ClientCore::look(CallId call, Landing& into) noexcept {
     came = inside.take_standing(next);
   }
   if (came) static_cast<void>(inside.machine.hear(next));
+  inside.machine.settle_owed();
   const bool over = inside.over(call, into, out);
   if (inside.calls.count() != 0) inside.waiting.changed();
   if (over) return out;
@@ -436,6 +456,7 @@ void ClientCore::cancel(CallId call) noexcept {
 void ClientCore::forget(CallId call) noexcept {
   const Guard guard(inside_->lock);
   if (!guard) return;
+  if (inside_->machine.is_out(call)) inside_->note_end(call, CallEnd::given_up);
   inside_->machine.forget(call);
   if (inside_->calls.count() != 0) inside_->waiting.changed();
 }
@@ -479,63 +500,6 @@ void ClientCore::drop(Row& row) noexcept {
   const Guard guard(inside_->lock);
   if (!guard) return;
   for (; row.left != row.all.size(); ++row.left) inside_->machine.take_back(row.all[row.left].call);
-}
-
-// --- what became of a call
-
-Fate ClientCore::Inside::fate_now(CallId call) noexcept { return machine.fate(call); }
-
-Fate ClientCore::settle(CallId call, std::chrono::nanoseconds timeout) noexcept {
-  Inside& inside = *inside_;
-  library::Patience patience(timeout);
-  patience.deadline();
-  if (call.sequence == 0) return Fate::not_done;
-  const auto known = [&] {
-    if (inside.machine.fate(call) != Fate::unknown) return Status::ok;
-    return inside.machine.is_out(call) && !inside.machine.ended() ? Status::pending : Status::stale;
-  };
-  if (inside.wait(known, patience.deadline()) == Status::ok) {
-    const Guard guard(inside.lock);
-    return guard ? inside.machine.fate(call) : Fate::unknown;
-  }
-  // The link may end again and again.
-  while (reopen(patience.left()) == Status::ok && inside.door.interface == call.server) {
-    const Fate fate = inside.ask(call, patience);
-    const Guard guard(inside.lock);
-    if (fate != Fate::unknown || !guard || !inside.machine.ended()) return fate;
-  }
-  return Fate::unknown;
-}
-
-// Asks the server in a new session. A procedure that is still running there has an end.
-Fate ClientCore::Inside::ask(CallId call, library::Patience& patience) noexcept {
-  const FateQuestion question =
-      protocols::in_wire_order(FateQuestion{call.session, call.stack, call.sequence});
-  while (patience.left() > std::chrono::nanoseconds{0}) {
-    CallId asked;
-    const auto send = [&] {
-      const Status status = machine.ask(Own::settle, std::as_bytes(std::span{&question, 1}), asked);
-      return status == Status::queue_full ? Status::pending : status;
-    };
-    if (wait(send, patience.deadline()) != Status::ok) return Fate::unknown;
-    Landing landing;
-    Ending out;
-    const auto answered = [&] { return over(asked, landing, out) ? Status::ok : Status::pending; };
-    if (wait(answered, patience.deadline()) != Status::ok) {
-      const Guard guard(lock);
-      if (guard) machine.forget(asked);
-      return Fate::unknown;
-    }
-    if (out.status != Status::ok || landing.bytes.size() != 1) return Fate::unknown;
-    const auto said = static_cast<std::uint8_t>(landing.bytes[0]);
-    if (said != kStillRunning)
-      return said <= static_cast<std::uint8_t>(Fate::unknown) ? static_cast<Fate>(said) : Fate::unknown;
-    const auto never = [] { return Status::pending; };
-    const auto until = std::min<std::chrono::nanoseconds>(patience.left(), kStillRunningPause);
-    const Status paused = wait(never, library::deadline_in(until));
-    if (paused != Status::timed_out) return Fate::unknown;
-  }
-  return Fate::unknown;
 }
 
 std::size_t ClientCore::stacks() const noexcept {

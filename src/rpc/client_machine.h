@@ -12,6 +12,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -29,6 +30,14 @@ struct ClientLimits {
   std::uint32_t stacks = 16;
   std::size_t frame = 2048;    // of a result
   std::size_t result = 65536;  // of a long one; 0: none
+};
+
+// A call's word, but for its procedure and number.
+struct Manner {
+  std::uint16_t left = 0;  // time_word
+  std::uint8_t depth = 0;
+  bool urgent = false;
+  bool traced = false;
 };
 
 template <class Port>
@@ -57,7 +66,7 @@ class ClientMachine {
     greeting_ = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting);
     door_ = door;
     // Greetings of one interface differ in their mark.
-    mark_ = static_cast<std::uint32_t>(own.key ^ own.key >> 32) & 0xFFFFFF;
+    mark_ = static_cast<std::uint32_t>(own.key ^ own.key >> 32);
     landing_shift_ = static_cast<std::uint32_t>(std::countr_zero(stride));
     landing_ = port_.number();
     wrong_.clear();
@@ -78,6 +87,7 @@ class ClientMachine {
             if (passes(linked)) return Status::pending;
             if (linked != Status::ok) return fail(linked);
             if (!port_.watch(door_.interface)) return Status::pending;
+            link_ = port_.link(door_.interface).serial;
           }
           const std::uint64_t word = greeting_word(mark_, said_, greeting_[said_]);
           const Status status = port_.send_fast(door_, {}, word, 0, false);
@@ -121,8 +131,7 @@ class ClientMachine {
 
   // ok: `out` is under way; queue_full: no stack is free, or no room on the way now; too_long; link_ended;
   // refused: the server has no such procedure; no_buffer.
-  __attribute__((always_inline)) Status start(std::size_t place, std::span<const std::byte> frame,
-                                              std::uint16_t left, std::uint8_t depth, bool urgent,
+  __attribute__((always_inline)) Status start(std::size_t place, std::span<const std::byte> frame, Manner how,
                                               CallId& out) noexcept {
     if (step_ != Step::open) [[unlikely]]
       return step_ == Step::failed  ? failure_
@@ -130,17 +139,18 @@ class ClientMachine {
                                     : Status::connecting;
     if (!has(place)) [[unlikely]]
       return Status::refused;
-    return send(numbers_[place], frame, left, depth, urgent, out);
+    return send(numbers_[place], frame, how, out);
   }
   // Takes a stack for a call that leaves later, with others.
-  Status reserve(std::size_t place, std::size_t length, std::uint16_t left, std::uint8_t depth, CallId& out,
+  Status reserve(std::size_t place, std::size_t length, Manner how, CallId& out,
                  std::uint64_t& word) noexcept {
     if (step_ != Step::open) return step_ == Step::failed ? failure_ : Status::link_ended;
     if (!has(place)) return Status::refused;
     if (length > frame_) return Status::too_long;
     if (free_.empty()) return Status::queue_full;
     const std::uint16_t number = take_stack();
-    word = word_for(numbers_[place], number, left, depth, false);
+    how.urgent = false;
+    word = word_for(numbers_[place], number, how);
     note_out(number);
     out = id_of(number);
     return Status::ok;
@@ -152,6 +162,10 @@ class ClientMachine {
     Stack* const stack = stack_of(call);
     known_[known_at_++ % kKnown] = {call, Fate::not_done};
     if (stack != nullptr && stack->state == State::out) release(call.stack);
+  }
+  // The sequence number of the next call that starts; 0: no stack is free.
+  std::uint64_t next() const noexcept {
+    return free_.empty() ? 0 : next_sequence(stacks_[free_.back()].last);
   }
   const Ticket& server() const noexcept { return server_; }
   std::uint64_t place_of(std::uint16_t stack) const noexcept {
@@ -211,16 +225,25 @@ class ClientMachine {
     const Stack* const stack = stack_of(call);
     return stack != nullptr && stack->state == State::out;
   }
+  // The server is told, now or when there is room.
   void cancel(CallId call) noexcept {
-    const Stack* const stack = stack_of(call);
-    if (stack == nullptr || stack->state != State::out) return;
-    std::array<std::byte, kFlag> flag;
-    base::store_little(flag.data(), std::uint64_t{call.sequence});
-    port_.put(server_, flag, std::uint64_t{call.stack} * kFlag);
+    Stack* const stack = stack_of(call);
+    if (stack == nullptr || stack->state != State::out || stack->cancels) return;
+    stack->cancels = true;
+    ++cancels_;
+    tell_cancel(call.stack);
+  }
+  // Tries again what found no room.
+  void settle_owed() noexcept {
+    if (cancels_ == 0) [[likely]]
+      return;
+    for (std::size_t i = 0; i != stacks_.size(); ++i) {
+      if (stacks_[i].cancels) tell_cancel(static_cast<std::uint16_t>(i));
+    }
   }
   // For settle, of the library's own procedures.
   Status ask(Own own, std::span<const std::byte> frame, CallId& out) noexcept {
-    return send(static_cast<std::uint16_t>(own), frame, 0, 0, false, out);
+    return send(static_cast<std::uint16_t>(own), frame, {}, out);
   }
   void say_farewell() noexcept {
     const bool in = step_ == Step::open || step_ == Step::binding || step_ == Step::telling ||
@@ -237,15 +260,15 @@ class ClientMachine {
   // it.
   __attribute__((always_inline)) bool take_now(const Notification& next, CallId call,
                                                Landing& into) noexcept {
-    const ReplyWord wanted{call.sequence, Kind::result, Cause::none, true};
+    const ReplyWord wanted{in_word(call.sequence), Kind::result, Cause::none, true};
     if (!((next.word == word_of(wanted)) & next.fast & (next.slot == landing_) &
           (next.peer == door_.interface) & (next.offset == std::uint64_t{call.stack} << landing_shift_) &
           (next.length <= sizeof into.here) & (next.kind == Notification::Kind::message) &
           (call.session == session_) & (call.stack < stacks_.size()) & (step_ == Step::open))) [[unlikely]]
       return false;
     Stack& stack = stacks_[call.stack];
-    if ((stack.last != call.sequence) | (stack.state != State::out) | stack.forgotten | stack.sends_long)
-        [[unlikely]]
+    if ((stack.last != call.sequence) | (stack.state != State::out) | stack.forgotten | stack.sends_long |
+        stack.cancels) [[unlikely]]
       return false;
     static_assert(sizeof into.here == kCopiedShort);
     copy_short(into.here, port_.bytes(false, call.stack), next.length);
@@ -269,12 +292,12 @@ class ClientMachine {
       return land(next, reply);
     }
     if (next.kind == Notification::Kind::link_ended && (next.peer == door_.interface || next.peer == 0)) {
-      if (next.peer != 0 || !port_.linked(door_.interface)) opening() ? greet_anew() : end();
+      look_at_link();
       return true;
     }
     if (next.kind == Notification::Kind::failed && next.slot == port_.number()) {
       // The first one is watched: the server may die before it has said anything.
-      if (opening()) greet_anew();
+      if (opening()) look_at_link();
       port_.arm(next.entry);
       return true;
     }
@@ -286,6 +309,7 @@ class ClientMachine {
     step_ = Step::ended;
     long_out_ = false;
     for (std::size_t i = 0; i != stacks_.size(); ++i) {
+      has_cancelled(stacks_[i]);
       if (stacks_[i].state == State::out && stacks_[i].forgotten) release(static_cast<std::uint16_t>(i));
     }
   }
@@ -302,7 +326,8 @@ class ClientMachine {
     bool forgotten = false;
     bool longer = false;
     bool sends_long = false;
-    std::uint16_t last = 0;  // sequence number of its last call
+    bool cancels = false;    // its server is to be told
+    std::uint64_t last = 0;  // sequence number of its last call
     ReplyWord reply;
     std::size_t length = 0;
     std::unique_ptr<std::byte[]> frame;  // a long one, until the call is over
@@ -333,16 +358,16 @@ class ClientMachine {
     return const_cast<Stack*>(static_cast<const ClientMachine*>(this)->stack_of(call));
   }
   CallId id_of(std::uint16_t number) const noexcept {
-    return {door_.interface, session_, number, stacks_[number].last};
+    return {door_.interface, stacks_[number].last, session_, number};
   }
   std::uint16_t take_stack() noexcept {
     const std::uint16_t number = free_.back();
     free_.pop_back();
     return number;
   }
-  std::uint64_t word_for(std::uint16_t procedure, std::uint16_t number, std::uint16_t left,
-                         std::uint8_t depth, bool urgent) const noexcept {
-    return word_of(CallWord{procedure, left, next_sequence(stacks_[number].last), depth, urgent});
+  std::uint64_t word_for(std::uint16_t procedure, std::uint16_t number, Manner how) const noexcept {
+    return word_of(CallWord{procedure, how.left, in_word(next_sequence(stacks_[number].last)), how.depth,
+                            how.urgent, how.traced});
   }
   void note_out(std::uint16_t number) noexcept {
     Stack& stack = stacks_[number];
@@ -359,25 +384,35 @@ class ClientMachine {
       stack.frame.reset();
       long_out_ = false;
     }
+    has_cancelled(stack);
     stack.state = State::free;
     free_.push_back(number);  // it has room for all of them
   }
+  void tell_cancel(std::uint16_t number) noexcept {
+    Stack& stack = stacks_[number];
+    std::array<std::byte, kFlag> flag;
+    base::store_little(flag.data(), std::uint64_t{in_word(stack.last)});
+    if (!passes(port_.put(server_, flag, std::uint64_t{number} * kFlag))) has_cancelled(stack);
+  }
+  // The server was told, or need not be any more.
+  void has_cancelled(Stack& stack) noexcept {
+    if (std::exchange(stack.cancels, false)) --cancels_;
+  }
 
   __attribute__((always_inline)) Status send(std::uint16_t procedure, std::span<const std::byte> frame,
-                                             std::uint16_t left, std::uint8_t depth, bool urgent,
-                                             CallId& out) noexcept {
+                                             Manner how, CallId& out) noexcept {
     if (free_.empty()) [[unlikely]]
       return Status::queue_full;
     const std::uint16_t number = free_.back();
-    const std::uint64_t word = word_for(procedure, number, left, depth, urgent);
+    const std::uint64_t word = word_for(procedure, number, how);
     Status status;
     if (frame.size() <= frame_) [[likely]] {
-      if (urgent && frame.size() > kUrgentFrame) return Status::too_long;
-      status = port_.send_fast(server_, frame, word, place_of(number), urgent);
+      if (how.urgent && frame.size() > kUrgentFrame) return Status::too_long;
+      status = port_.send_fast(server_, frame, word, place_of(number), how.urgent);
       if (status != Status::ok) [[unlikely]]
         return passes(status) ? Status::queue_full : ended_by(status);
     } else {
-      status = send_long(number, word, frame, urgent);
+      status = send_long(number, word, frame, how.urgent);
       if (status != Status::ok) return status;
     }
     free_.pop_back();
@@ -421,7 +456,7 @@ class ClientMachine {
         there && (next.fast ? next.offset == number << landing_shift_ && next.length <= port_.stride()
                             : next.offset == port_.long_offset(number) && next.length <= limits_.result);
     if (!at_its_place || !reply.good || stacks_[number].state != State::out ||
-        reply.sequence != stacks_[number].last ||
+        reply.sequence != in_word(stacks_[number].last) ||
         (step_ != Step::open && step_ != Step::binding && step_ != Step::telling)) [[unlikely]] {
       ++refused_;
       if (there && !next.fast && !stacks_[number].longer) port_.arm(static_cast<std::uint32_t>(number));
@@ -446,9 +481,15 @@ class ClientMachine {
   // --- opening
 
   bool opening() const noexcept { return step_ < Step::open; }
+  // A link has ended: of the ends of many nobody knows which ones, and another may be there since.
+  void look_at_link() noexcept {
+    const std::uint64_t now = port_.link(door_.interface).serial;
+    if (now == 0 || now != link_) opening() ? greet_anew() : end();
+  }
   // The link has ended before the client was let in: whether there is another, `advance` finds.
   void greet_anew() noexcept {
     said_ = bound_ = 0;
+    mark_ = (mark_ + 1) & kMarkBits;  // an answer to the greeting before is none to this one
     session_ = 0;
     bind_call_ = {};
     long_out_ = false;
@@ -479,6 +520,7 @@ class ClientMachine {
       return false;
     }
     try {
+      cancels_ = 0;
       stacks_.clear();
       stacks_.resize(one->stacks);
       free_.clear();
@@ -513,14 +555,13 @@ class ClientMachine {
 
   // Asks for the numbers of the procedures, as many at a time as fit frame and reply.
   Status bind() noexcept {
-    constexpr std::size_t kPair = 2 * sizeof(std::uint64_t);
     if (bind_call_.sequence == 0) {
       if (bound_ == procedures_.size()) {
         step_ = Step::open;
         return Status::ok;
       }
-      std::array<std::byte, kLeastFrame> room;
-      const std::size_t count = std::min(procedures_.size() - bound_, sizeof room / kPair);
+      std::array<std::byte, kMostPairs * kPair> room;
+      const std::size_t count = std::min(procedures_.size() - bound_, kMostPairs);
       Writer frame(room);
       for (std::size_t i = 0; i != count; ++i) {
         frame.number(procedures_[bound_ + i].named);
@@ -578,6 +619,7 @@ class ClientMachine {
   Step step_ = Step::ended;
   Status failure_ = Status::ok;
   Ticket door_, server_, long_ticket_;
+  std::uint64_t link_ = 0;  // by which it has greeted
   std::uint32_t session_ = 0;
   std::uint32_t shift_ = 0;          // log2 of the stride of frames at the server
   std::uint32_t landing_shift_ = 0;  // and of results here
@@ -588,6 +630,7 @@ class ClientMachine {
   bool long_out_ = false;
   std::vector<Stack> stacks_;
   std::vector<std::uint16_t> free_;
+  std::size_t cancels_ = 0;             // of which the server is to be told
   std::vector<std::uint16_t> numbers_;  // at the server, by place in the listing
   std::array<Known, kKnown> known_;
   std::size_t known_at_ = 0;

@@ -75,15 +75,14 @@ class ClientPort {
     urgent_.reset();
     terminus_.reset();
   }
-  // Lost where there is no room: the call ends otherwise.
-  void put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
-    static_cast<void>(terminus_->put(ticket, data, {.offset = offset}));
+  Status put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
+    return terminus_->put(ticket, data, {.offset = offset});
   }
   // Makes the link, without a wait. connecting: not yet.
   Status connect(const Ticket& ticket) noexcept { return terminus_->try_connect(ticket); }
   // Has the first entry fail when the link with that interface ends before anything has come from there.
   bool watch(std::uint64_t peer) noexcept { return landing_->slot.expect(0, peer) == Status::ok; }
-  bool linked(std::uint64_t peer) noexcept { return library::linked(interface_, peer); }
+  library::LinkNow link(std::uint64_t peer) noexcept { return library::link_now(interface_, peer); }
 
  private:
   struct Landed {

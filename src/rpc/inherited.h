@@ -1,15 +1,17 @@
 #pragma once
-// Calls that a handler makes have from the call that it serves its time, and how deep they are.
+// Calls that a handler makes have from the call that it serves its time, its trace, and how deep they are.
 #include <cstdint>
 
 #include "base/namespaces.h"
+#include "hamlyn/rpc/call.h"
 #include "library/wait/deadline.h"
 
 namespace hamlyn::internal_::rpc {
 
 struct Inherited {
   library::Clock::time_point deadline = library::Clock::time_point::max();
-  std::uint8_t depth = 0;  // of the calls that this thread makes
+  const hamlyn::rpc::Trace* trace = nullptr;  // null: none
+  std::uint8_t depth = 0;                     // of the calls that this thread makes
 };
 
 // One for each thread.

@@ -32,7 +32,7 @@ namespace hamlyn::internal_::rpc {
 using hamlyn::rpc::Cause;
 using hamlyn::rpc::Fate;
 
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 inline constexpr std::size_t kLeastFrame = 128, kMostFrame = 8064;
 inline constexpr std::uint32_t kMostStacks = 1024;
 inline constexpr std::size_t kMostLong = std::size_t{1} << 30;
@@ -96,7 +96,11 @@ enum class Own : std::uint16_t {
   tell,              // the hash of a name; returns the signature in words
   settle,            // FateQuestion; returns a Fate, or kStillRunning
   leave,             // the client goes: at any stack, without an answer
+  list,              // the place of a procedure; returns signatures in words, from there on
 };
+// Pairs that one bind asks for: what fits any frame. More are refused, for each is looked for.
+inline constexpr std::size_t kPair = 2 * sizeof(std::uint64_t);
+inline constexpr std::size_t kMostPairs = kLeastFrame / kPair;
 // Numbers that a bind answers with in the place of a procedure's.
 inline constexpr std::uint16_t kNoSuchName = 0xFFFF, kOtherSignature = 0xFFFE;
 inline constexpr std::uint8_t kStillRunning = 0xFF;
@@ -107,16 +111,18 @@ struct CallWord {
   std::uint16_t sequence = 0;
   std::uint8_t depth = 0;  // 4 bits
   bool urgent = false;
-  bool good = true;  // no bit is set that means nothing
+  bool traced = false;  // the last 16 bytes of the frame are a trace
+  bool good = true;     // no bit is set that means nothing
 };
 inline constexpr std::uint64_t kIsCall = 1;  // in the 4 bits behind the depth
 // Bits of which each call has these.
-inline constexpr std::uint64_t kCallMask = ~std::uint64_t{0} << 57 | std::uint64_t{0xF} << 52;
+inline constexpr std::uint64_t kCallMask = ~std::uint64_t{0} << 58 | std::uint64_t{0xF} << 52;
 inline constexpr std::uint64_t kCallBits = kIsCall << 52;
 
 constexpr std::uint64_t word_of(const CallWord& call) noexcept {
   return std::uint64_t{call.procedure} | std::uint64_t{call.left} << 16 | std::uint64_t{call.sequence} << 32 |
-         std::uint64_t{call.depth} << 48 | kIsCall << 52 | std::uint64_t{call.urgent} << 56;
+         std::uint64_t{call.depth} << 48 | kIsCall << 52 | std::uint64_t{call.urgent} << 56 |
+         std::uint64_t{call.traced} << 57;
 }
 constexpr CallWord call_of(std::uint64_t word) noexcept {
   return {static_cast<std::uint16_t>(word),
@@ -124,16 +130,24 @@ constexpr CallWord call_of(std::uint64_t word) noexcept {
           static_cast<std::uint16_t>(word >> 32),
           static_cast<std::uint8_t>(word >> 48 & 0xF),
           (word >> 56 & 1) != 0,
+          (word >> 57 & 1) != 0,
           (word & kCallMask) == kCallBits};
 }
-// 0 is no sequence number.
-constexpr std::uint16_t next_sequence(std::uint16_t last) noexcept {
-  return last == 0xFFFF ? std::uint16_t{1} : static_cast<std::uint16_t>(last + 1);
-}
 
+// Both sides count the calls of a stack in 64 bits. A word has the lowest 16 of them, which are never 0.
+constexpr std::uint64_t next_sequence(std::uint64_t last) noexcept {
+  return last + ((last & 0xFFFF) == 0xFFFF ? 2 : 1);
+}
+constexpr std::uint16_t in_word(std::uint64_t sequence) noexcept {
+  return static_cast<std::uint16_t>(sequence);
+}
 // Whether a call comes after another one of its stack. Numbers may be left out: of calls that did not leave.
-constexpr bool follows(std::uint16_t sequence, std::uint16_t last) noexcept {
+constexpr bool follows(std::uint16_t sequence, std::uint64_t last) noexcept {
   return sequence != 0 && static_cast<std::uint16_t>(sequence - last - 1) < 0x7FFF;
+}
+// The whole number of one that follows.
+constexpr std::uint64_t after(std::uint64_t last, std::uint16_t sequence) noexcept {
+  return last + static_cast<std::uint16_t>(sequence - last);
 }
 
 // Metadata of a long frame.
@@ -202,9 +216,10 @@ constexpr std::optional<ClientShape> client_shape(std::uint32_t shape) noexcept 
   return out;
 }
 
+inline constexpr std::uint32_t kMarkBits = 0xFFFFFF;
 // One word of it, with its place and a mark, which tells the words of one greeting from those of another.
 constexpr std::uint64_t greeting_word(std::uint32_t mark, std::size_t place, std::uint32_t value) noexcept {
-  return std::uint64_t{mark & 0xFFFFFF} << 40 | std::uint64_t{place} << 32 | value;
+  return std::uint64_t{mark & kMarkBits} << 40 | std::uint64_t{place} << 32 | value;
 }
 
 // Puts the words of a greeting together, in any order.
@@ -264,10 +279,10 @@ inline bool good(const Admission& one, std::uint32_t asked) noexcept {
 // Asks how a call of a session that is over has ended.
 struct FateQuestion {
   std::uint32_t session = 0;
-  std::uint16_t stack = 0;
-  std::uint16_t sequence = 0;
+  std::uint32_t stack = 0;
+  std::uint64_t sequence = 0;
 };
-static_assert(sizeof(FateQuestion) == 8);
+static_assert(sizeof(FateQuestion) == 16);
 template <class What>
 void each_number(FateQuestion& question, What what) noexcept {
   what(question.session), what(question.stack), what(question.sequence);

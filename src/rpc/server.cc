@@ -5,22 +5,15 @@
 #include <exception>
 #include <string>
 
-#include "base/run_lock.h"
-#include "library/wait/waiting.h"
 #include "library/with_memory.h"
 #include "rpc/inherited.h"
-#include "rpc/server_machine.h"
-#include "rpc/server_port.h"
-#include "rpc/spin.h"
+#include "rpc/server_inside.h"
 
 namespace hamlyn {
 
 namespace internal_::rpc {
 
 using hamlyn::rpc::Call;
-using hamlyn::rpc::ServerOptions;
-using Machine = ServerMachine<ServerPort>;
-using library::Clock;
 
 namespace {
 
@@ -59,72 +52,35 @@ std::vector<Procedure> table_of(const std::vector<Offered>& offered) {
   return out;
 }
 
+std::vector<std::unique_ptr<library::CallRow>> rows_of(Interface& interface, std::string_view name,
+                                                       const std::vector<Procedure>& table) {
+  std::vector<std::unique_ptr<library::CallRow>> out;
+  for (const Procedure& each : table)
+    out.push_back(std::make_unique<library::CallRow>(interface, library::CallSide::procedure, 0,
+                                                     std::string(name) + "." + std::string(each.name)));
+  return out;
+}
+
 }  // namespace
 
-struct Serving {
-  ServerCore::Inside& server;
-  const Machine::Taken& call;
-  Clock::time_point deadline = Clock::time_point::max();
-};
-
-constexpr std::uint32_t kSettleEvery = 16;  // notifications
-
-struct ServerCore::Inside {
-  Inside(Interface& from, std::vector<Offered> all, void* of, const ServerOptions& asked)
-      : interface(from),
-        waiting(from.waiting()),
-        options(checked(asked)),
-        procedures(std::move(all)),
-        table(table_of(procedures)),
-        object(of),
-        queue(from, queue_places(options)),
-        port(from, queue),
-        machine(port,
-                {options.clients, options.of_one, options.stacks, options.frame, options.long_frame,
-                 options.result},
-                table, static_cast<std::uint32_t>(port.door_ticket().key)),
-        spin(options.waits) {}
-
-  Status serve(std::chrono::nanoseconds timeout) noexcept;
-  Status wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept;
-  __attribute__((always_inline)) bool hear(const Notification& next, Machine::Taken& out) noexcept {
-    const Guard guard(lock);
-    if (!guard) return false;
-    // However many calls come, what others are owed leaves.
-    if (machine.owes() && ++heard_ % kSettleEvery == 0) [[unlikely]]
-      machine.settle_owed();
-    return machine.hear(next, out) == Machine::Heard::call;
-  }
-  bool take_standing(Notification& out) noexcept;
-  __attribute__((always_inline)) void perform(const Machine::Taken& call) noexcept;
-  __attribute__((noinline)) void do_not_perform(const Machine::Taken& call) noexcept;
-  void administer(const Machine::Taken& call) noexcept;
-  template <std::size_t kFrame, std::size_t kReply>
-  void perform_here(const Offered& procedure, Serving& serving) noexcept;
-  void run_it(const Offered& procedure, Serving& serving, std::span<std::byte> frame, Reply& reply) noexcept;
-  __attribute__((always_inline)) void finish(const Machine::Taken& call, Cause cause, bool begun,
-                                             std::span<const std::byte> data) noexcept {
-    const Guard guard(lock);
-    if (guard) machine.finish(call, cause, begun, data);
-  }
-
-  Interface& interface;
-  library::Waiting& waiting;
-  const ServerOptions options;
-  const std::vector<Offered> procedures;
-  const std::vector<Procedure> table;
-  void* const object;
-  std::string name;
-  NotificationQueue queue;
-  ServerPort port;
-  base::RunLock lock;
-  Machine machine;           // under the lock, as the next
-  std::uint32_t heard_ = 0;  // while something is owed
-  Spin spin;
-  base::PendingCalls calls;
-  // Relaxed: whoever sees it late serves one call more.
-  std::atomic<bool> stopped{false};
-};
+ServerCore::Inside::Inside(Interface& from, std::string_view called, std::vector<Offered> all, void* of,
+                           const ServerOptions& asked)
+    : interface(from),
+      waiting(from.waiting()),
+      options(checked(asked)),
+      procedures(std::move(all)),
+      table(table_of(procedures)),
+      rows(rows_of(from, called, table)),
+      object(of),
+      name(called),
+      queue(from, queue_places(options)),
+      port(from, queue, name),
+      machine(port,
+              {options.clients, options.of_one, options.stacks, options.frame, options.long_frame,
+               options.result},
+              table, static_cast<std::uint32_t>(port.door_ticket().key)),
+      spin(options.waits),
+      home(std::make_shared<Home>(*this)) {}
 
 // --- one call
 
@@ -134,7 +90,8 @@ __attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offe
                                                                       Reply& reply) noexcept {
   Inherited& own = inherited();
   const Inherited before = own;
-  own = {std::min(serving.deadline, before.deadline), static_cast<std::uint8_t>(serving.call.word.depth + 1)};
+  own = {std::min(serving.deadline, before.deadline), serving.trace,
+         static_cast<std::uint8_t>(serving.call.word.depth + 1)};
   Cause cause = Cause::threw;
   bool begun = true;
   std::array<char, kMostText> words;
@@ -162,6 +119,16 @@ __attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offe
       case Ran::too_long:
         cause = reply.no_memory() ? Cause::no_memory : Cause::result_too_long;
         break;
+      case Ran::later:
+        own = before;
+        return;
+      case Ran::too_many:
+        cause = Cause::too_many;
+        begun = false;
+        break;
+      case Ran::unanswered:
+        cause = Cause::unanswered;
+        break;
     }
   } catch (const std::exception& error) {
     say(error.what());
@@ -174,7 +141,7 @@ __attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offe
     if (cause == Cause::none) cause = Cause::result_too_long;
     data = cause == Cause::threw ? data.first(room) : std::span<const std::byte>{};
   }
-  finish(serving.call, cause, begun, data);
+  finish(serving.call, cause, begun, data, serving.began);
 }
 
 // Copies the frame out whole, unless nothing can be written where it is.
@@ -191,8 +158,34 @@ __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& p
       std::memcpy(frame, call.frame.data(), call.frame.size());
     copy = {frame, call.frame.size()};
   }
+  Trace trace;
+  if (call.word.traced) [[unlikely]] {
+    if (copy.size() < trace.size()) return finish(call, Cause::bad_arguments, false, {}, serving.began);
+    std::memcpy(trace.data(), copy.last(trace.size()).data(), trace.size());
+    serving.trace = &trace;
+    copy = copy.first(copy.size() - trace.size());
+  }
   Reply reply(room, machine.room(*call.client));
   run_it(procedure, serving, copy, reply);
+}
+
+// The caller's time is counted from here: when a frame came nobody knows, but a caller whose time is over
+// cancels its call.
+void ServerCore::Inside::begin_time(Serving& serving) noexcept {
+  const Clock::time_point now = Clock::now();
+  if (library::CallRow::is_timed(serving.call.word.sequence)) serving.began = now;
+  if (serving.call.word.left != 0) serving.deadline = now + time_of(serving.call.word.left);
+}
+void ServerCore::Inside::count(const Machine::Taken& call, Cause cause, Clock::time_point began) noexcept {
+  const std::size_t number = call.word.procedure;
+  if (number >= rows.size()) return;
+  for (library::CallRow* const row : {rows[number].get(), &call.client->place->row}) {
+    row->begun();
+    if (cause != Cause::none) [[unlikely]]
+      row->failed(static_cast<std::size_t>(cause));
+    if (began != Clock::time_point{}) [[unlikely]]
+      row->took(Clock::now() - began);
+  }
 }
 
 // Ends what is no procedure of the object's, or was cancelled.
@@ -201,7 +194,7 @@ void ServerCore::Inside::do_not_perform(const Machine::Taken& call) noexcept {
   if (number >= kReserved)
     administer(call);
   else
-    finish(call, number >= procedures.size() ? Cause::no_procedure : Cause::cancelled, false, {});
+    finish(call, number >= procedures.size() ? Cause::no_procedure : Cause::cancelled, false, {}, {});
 }
 
 inline void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
@@ -210,7 +203,8 @@ inline void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
     return do_not_perform(call);
   const Offered& procedure = procedures[number];
   Serving serving{*this, call};
-  if (call.word.left != 0) serving.deadline = Clock::now() + time_of(call.word.left);
+  if (library::CallRow::is_timed(call.word.sequence) | (call.word.left != 0)) [[unlikely]]
+    begin_time(serving);
   if (call.frame.size() <= kCopiedShort && procedure.short_result) [[likely]]
     perform_here<kCopiedShort, kShortReply>(procedure, serving);
   else
@@ -218,6 +212,12 @@ inline void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
 }
 
 // --- serving
+
+bool ServerCore::Inside::cancelled(const Machine::Taken& call) noexcept {
+  interface.run();
+  const Guard guard(lock);
+  return !guard || machine.cancelled(call);
+}
 
 bool ServerCore::Inside::take_standing(Notification& out) noexcept {
   const library::Lock locked(waiting);
@@ -228,7 +228,7 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
   if (stopped.load(std::memory_order_relaxed)) [[unlikely]]
     return Status::cancelled;
   library::Patience patience(timeout);
-  Spin::Round round(spin);
+  Spin::Round round(spin, waiting);
   Machine::Taken call;
   Notification next;
   while (round.goes_on()) {
@@ -249,16 +249,16 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
     static_cast<void>(patience.deadline());
     if (patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
   }
-  const Status status = wait_for_call(patience, call);
+  const Status status = wait_for_call(patience, round.cancels(), call);
   if (status != Status::ok) return status;
   round.found();
   perform(call);
   return Status::ok;
 }
 
-Status ServerCore::Inside::wait_for_call(library::Patience& patience, Machine::Taken& out) noexcept {
+Status ServerCore::Inside::wait_for_call(library::Patience& patience, std::uint32_t cancels,
+                                         Machine::Taken& out) noexcept {
   base::PendingCall<Guard, base::RunLock> pending(lock, calls);
-  const std::uint32_t cancels = waiting.cancels();
   if (!pending.enter()) return Status::forked;
   const auto look = [&] {
     Notification next;
@@ -279,12 +279,12 @@ void ServerCore::Inside::administer(const Machine::Taken& call) noexcept {
   std::memcpy(frame, call.frame.data(), std::min(call.frame.size(), sizeof frame));
   const Guard guard(lock);
   if (!guard) return;
-  Writer reply(room);
   const std::size_t most = std::min(machine.room(*call.client), sizeof room);
+  Writer reply{std::span(room).first(most)};
   Cause cause = call.frame.size() <= sizeof frame
                     ? machine.administer(call, {frame, call.frame.size()}, reply)
                     : Cause::bad_arguments;
-  if (cause == Cause::none && reply.size() > most) cause = Cause::result_too_long;
+  if (cause == Cause::none && !reply.fits()) cause = Cause::result_too_long;
   machine.finish(call, cause, cause == Cause::none,
                  cause == Cause::none ? reply.written() : std::span<const std::byte>{});
 }
@@ -293,9 +293,8 @@ void ServerCore::Inside::administer(const Machine::Taken& call) noexcept {
 
 ServerCore::ServerCore(Interface& interface, std::string_view name, std::vector<Offered> procedures,
                        void* object, const ServerOptions& options) try
-    : inside_(std::make_unique<Inside>(interface, std::move(procedures), object, options)) {
+    : inside_(std::make_unique<Inside>(interface, name, std::move(procedures), object, options)) {
   interface.publish(name, inside_->port.door_ticket(), options.rights);
-  inside_->name = name;
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a server of calls");
 }
@@ -307,6 +306,7 @@ ServerCore::~ServerCore() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
+  inside_->home->leave();
   if (const Guard guard(inside_->lock); guard) inside_->machine.close();
   try {
     inside_->interface.withdraw(inside_->name);
@@ -352,7 +352,10 @@ namespace rpc {
 
 using internal_::rpc::Serving;
 
+std::size_t Call::procedure() const noexcept { return serving_.call.word.procedure; }
 std::uint64_t Call::client() const noexcept { return serving_.call.client->peer; }
+std::uint32_t Call::user() const noexcept { return serving_.call.client->uid; }
+Trace Call::trace() const noexcept { return serving_.trace == nullptr ? Trace{} : *serving_.trace; }
 Priority Call::priority() const noexcept {
   return serving_.call.word.urgent ? Priority::urgent : Priority::normal;
 }
@@ -362,10 +365,7 @@ std::chrono::nanoseconds Call::left() const noexcept {
   return std::max<nanoseconds>(serving_.deadline - library::Clock::now(), nanoseconds{0});
 }
 bool Call::cancelled() const noexcept {
-  if (left() <= std::chrono::nanoseconds{0}) return true;
-  serving_.server.interface.run();
-  const base::RunLockGuard guard(serving_.server.lock);
-  return !guard || serving_.server.machine.cancelled(serving_.call);
+  return left() <= std::chrono::nanoseconds{0} || serving_.server.cancelled(serving_.call);
 }
 
 }  // namespace rpc

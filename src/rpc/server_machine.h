@@ -7,7 +7,8 @@
 // Whatever does not is counted, and changes nothing.
 //
 // When a client's link ends its place goes, and a memory of how its last calls ended stays: of as many
-// clients as there may be, the last ones. A client that comes again asks there.
+// clients as there may be. Beyond them whose interface has most loses its oldest. A client that comes again
+// asks there.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,9 +16,11 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -46,6 +49,8 @@ struct ServerLimits {
 inline constexpr std::size_t kMostGreetings = 8;
 // Interfaces with such.
 inline constexpr std::size_t kMostGreeters = 1024;
+// Clients that are still to hear that there is no room.
+inline constexpr std::size_t kMostTurnedAway = 32;
 
 template <class Port>
 class ServerMachine {
@@ -54,7 +59,7 @@ class ServerMachine {
 
   // A stack of a client's. A call is under way there while it is busy.
   struct Stack {
-    std::uint16_t last = 0;  // sequence number of the last call that was taken
+    std::uint64_t last = 0;  // sequence number of the last call that was taken
     bool busy = false;
     Fate fate = Fate::not_done;  // of that call, once it is not busy
     // A reply that has not left, or whose data is still read.
@@ -67,6 +72,8 @@ class ServerMachine {
   };
   struct Client {
     std::uint64_t peer = 0;
+    std::uint64_t link = 0;  // by which it was let in
+    std::uint32_t uid = 0;   // its user
     std::uint32_t session = 0;
     Ticket replies;  // its slot
     ClientShape shape;
@@ -99,7 +106,10 @@ class ServerMachine {
   // clients would be told of the other's calls.
   ServerMachine(Port& port, const ServerLimits& limits, std::span<const Procedure> procedures,
                 std::uint32_t first = 1)
-      : port_(port), limits_(limits), procedures_(procedures), next_session_(std::max(first, 1u)) {}
+      : port_(port), limits_(limits), procedures_(procedures), next_session_(std::max(first, 1u)) {
+    for (std::size_t i = 0; i != procedures.size(); ++i) by_name_.emplace_back(procedures[i].named, i);
+    std::ranges::sort(by_name_);
+  }
 
   __attribute__((always_inline)) Heard hear(const Notification& next, Taken& out) noexcept {
     if (next.kind == Notification::Kind::message) [[likely]] {
@@ -138,7 +148,8 @@ class ServerMachine {
                                              std::span<const std::byte> data) noexcept {
     Client& client = *call.client;
     Stack& stack = client.stacks[call.stack];
-    HAMLYN_ASSERT(stack.busy && stack.last == call.word.sequence, "a call that was taken is finished once");
+    HAMLYN_ASSERT(stack.busy && in_word(stack.last) == call.word.sequence,
+                  "a call that was taken is finished once");
     stack.busy = false;
     stack.fate = begun ? Fate::done : Fate::not_done;
     --client.busy;
@@ -165,6 +176,8 @@ class ServerMachine {
         return tell(frame, reply);
       case Own::settle:
         return settle(*call.client, frame, reply);
+      case Own::list:
+        return list(frame, reply);
       case Own::leave:
         break;
     }
@@ -193,8 +206,8 @@ class ServerMachine {
         if (client->stacks[i].owed) pay(*client, i);
       }
     }
-    std::erase_if(strangers_, [&](const auto& each) {
-      return !passes(port_.send_fast(each.first, {}, each.second, 0, false)) && (--owing_, true);
+    std::erase_if(strangers_, [&](const Stranger& each) {
+      return !passes(port_.send_fast(each.ticket, {}, each.word, 0, false)) && (--owing_, true);
     });
     return owing_ == 0;
   }
@@ -206,13 +219,19 @@ class ServerMachine {
  private:
   // The fates of a client's last calls, which has gone.
   struct Memory {
-    std::uint64_t peer;
     std::uint32_t session;
     std::vector<Stack> stacks;
   };
   struct Greeter {
     std::uint64_t peer;
+    std::uint64_t link;
     std::vector<Greeted> greetings;
+  };
+  // Somebody who is to hear that there is no room.
+  struct Stranger {
+    Ticket ticket;
+    std::uint64_t word;
+    std::uint64_t link;
   };
 
   // A status after which the same may succeed later.
@@ -262,7 +281,7 @@ class ServerMachine {
                                                     std::span<std::byte> frame, Taken& out) noexcept {
     Stack& stack = client.stacks[number];
     stack.busy = true;
-    stack.last = call.sequence;
+    stack.last = after(stack.last, call.sequence);
     ++client.busy;
     out = {&client, static_cast<std::uint32_t>(number), call, frame, longer};
     return Heard::call;
@@ -312,9 +331,8 @@ class ServerMachine {
       if (!next.fast) client.place->arm_long();
       return Heard::nothing;
     }
-    let_go(client);
     client.session = 0;  // it asks no more
-    if (client.busy == 0) retire(client);
+    dismiss(client);
     return Heard::nothing;
   }
   // count: nothing.
@@ -344,13 +362,20 @@ class ServerMachine {
     try {
       stack.data.assign(data.begin(), data.end());
     } catch (const std::bad_alloc&) {
-      return;  // its caller learns by `settle` what became of it
+      word = without_memory(word);
     }
     stack.word = word;
     stack.urgent = urgent;
     stack.owed = true;
     ++owing_;
     pay(client, number);
+  }
+  // Tells what became of a call whose result there is no memory for: a word needs none.
+  static std::uint64_t without_memory(std::uint64_t word) noexcept {
+    ReplyWord reply = reply_of(word);
+    reply.kind = Kind::failed;
+    reply.cause = Cause::no_memory;
+    return word_of(reply);
   }
   void pay(Client& client, std::uint32_t number) noexcept {
     Stack& stack = client.stacks[number];
@@ -387,7 +412,7 @@ class ServerMachine {
       auto greeter = std::ranges::find(greeters_, peer, &Greeter::peer);
       if (greeter == greeters_.end()) {
         if (greeters_.size() == kMostGreeters) greeters_.erase(greeters_.begin());
-        greeter = greeters_.insert(greeters_.end(), {peer, {}});
+        greeter = greeters_.insert(greeters_.end(), {peer, port_.link(peer).serial, {}});
       }
       const auto mark = static_cast<std::uint32_t>(word >> 40);
       auto& all = greeter->greetings;
@@ -419,6 +444,7 @@ class ServerMachine {
       refuse(Refused::greeting);
       return;
     }
+    supersede(ticket);
     const auto same = [&](const auto& each) { return each != nullptr && !each->gone && each->peer == peer; };
     const bool full = count_ == limits_.clients ||
                       static_cast<std::uint32_t>(std::ranges::count_if(clients_, same)) >= limits_.of_one;
@@ -428,6 +454,9 @@ class ServerMachine {
     }
     auto client = std::make_unique<Client>();
     client->peer = peer;
+    const auto link = port_.link(peer);
+    client->link = link.serial;
+    client->uid = link.uid;
     client->session = next_session_;
     client->replies = ticket;
     client->shape = *shape;
@@ -436,13 +465,23 @@ class ServerMachine {
     client->mark = mark;
     client->stacks.resize(std::min(shape->stacks, limits_.stacks));
     client->shift = static_cast<std::uint32_t>(std::countr_zero(stride_of(limits_.frame)));
-    client->place = port_.make_place(client->stacks.size(), limits_.frame, limits_.long_frame);
+    client->place = port_.make_place(peer, client->stacks.size(), limits_.frame, limits_.long_frame);
     client->caller = peer;
     client->first = client->place->first;
     client->short_room = std::min(client->shape.stride, kMostFrame);
     client->room = std::min(limits_.result, std::max(client->short_room, client->long_result));
     client->greeted = true;
     keep(std::move(client));
+  }
+  // A client that greets from the landing of one that was let in has not had that answer.
+  void supersede(const Ticket& landing) noexcept {
+    for (auto& client : clients_) {
+      if (client == nullptr || client->gone || client->peer != landing.interface) continue;
+      const Ticket& its = client->replies;
+      if (its.slot != landing.slot || its.generation != landing.generation || its.key != landing.key)
+        continue;
+      dismiss(*client);
+    }
   }
   void keep(std::unique_ptr<Client> client) {
     const std::uint32_t numbers[] = {client->place->number(), client->place->long_number()};
@@ -465,11 +504,11 @@ class ServerMachine {
     said.kind = Kind::full;
     const std::uint64_t word = word_of(said) | std::uint64_t{mark} << 40;
     if (!passes(port_.send_fast(ticket, {}, word, 0, false))) return;
-    if (strangers_.size() == kMostGreeters) {
+    if (strangers_.size() == kMostTurnedAway) {
       strangers_.erase(strangers_.begin());
       --owing_;
     }
-    strangers_.emplace_back(ticket, word);
+    strangers_.push_back({ticket, word, port_.link(ticket.interface).serial});
     ++owing_;
   }
   void admit_again(Client& client) noexcept {
@@ -502,16 +541,21 @@ class ServerMachine {
 
   // --- clients that go
 
-  // The ends of many links may be told as one, of peer 0: then any of them may have.
+  // The ends of many links may be told as one, of peer 0; and there may be another link since.
   void end(std::uint64_t peer) noexcept {
-    std::erase_if(greeters_, [&](const Greeter& each) { return peer == 0 || each.peer == peer; });
+    const auto over = [&](std::uint64_t whose, std::uint64_t link) {
+      return (peer == 0 || whose == peer) && (link == 0 || port_.link(whose).serial != link);
+    };
+    std::erase_if(greeters_, [&](const Greeter& each) { return over(each.peer, each.link); });
     owing_ -= std::erase_if(strangers_,
-                            [&](const auto& each) { return peer == 0 || each.first.interface == peer; });
+                            [&](const Stranger& each) { return over(each.ticket.interface, each.link); });
     for (auto& client : clients_) {
-      if (client == nullptr || client->gone || (peer != 0 && client->peer != peer)) continue;
-      let_go(*client);
-      if (client->busy == 0) retire(*client);
+      if (client != nullptr && !client->gone && over(client->peer, client->link)) dismiss(*client);
     }
+  }
+  void dismiss(Client& client) noexcept {
+    let_go(client);
+    if (client.busy == 0) retire(client);
   }
   void let_go(Client& client) noexcept {
     client.gone = true;
@@ -535,33 +579,63 @@ class ServerMachine {
   }
   void remember(Client& client) noexcept {
     try {
-      if (memories_.size() == limits_.clients) memories_.pop_front();
-      memories_.push_back({client.peer, client.session, std::move(client.stacks)});
+      if (remembered_ == limits_.clients) forget_one();
+      memories_[client.peer].push_back({client.session, std::move(client.stacks)});
+      ++remembered_;
     } catch (const std::bad_alloc&) {  // its calls stay unknown
     }
+  }
+  // Whose interface has most: who comes and goes for ever has only its own forgotten.
+  void forget_one() noexcept {
+    const auto fewer = [](const auto& one, const auto& other) {
+      return one.second.size() < other.second.size();
+    };
+    const auto most = std::ranges::max_element(memories_, fewer);
+    most->second.pop_front();
+    if (most->second.empty()) memories_.erase(most);
+    --remembered_;
   }
 
   // --- the library's own procedures
 
   Cause bind(std::span<std::byte> frame, Writer& reply) noexcept {
+    if (frame.size() > kMostPairs * kPair) return Cause::bad_arguments;
     Reader from(frame);
-    while (from.left() >= 2 * sizeof(std::uint64_t)) {
+    while (from.left() >= kPair) {
       const auto named = from.number<std::uint64_t>(), signed_ = from.number<std::uint64_t>();
-      const auto found = std::ranges::find(procedures_, named, &Procedure::named);
+      const std::size_t found = number_of(named);
       std::uint16_t number = kNoSuchName;
-      if (found != procedures_.end())
-        number = found->signed_ == signed_ ? static_cast<std::uint16_t>(found - procedures_.begin())
-                                           : kOtherSignature;
+      if (found != procedures_.size())
+        number = procedures_[found].signed_ == signed_ ? static_cast<std::uint16_t>(found) : kOtherSignature;
       reply.number(number);
     }
     return from.whole() ? Cause::none : Cause::bad_arguments;
   }
+  // As many as there are: there is none of that name.
+  std::size_t number_of(std::uint64_t named) const noexcept {
+    const auto found =
+        std::ranges::lower_bound(by_name_, named, {}, &std::pair<std::uint64_t, std::size_t>::first);
+    return found != by_name_.end() && found->first == named ? found->second : procedures_.size();
+  }
   Cause tell(std::span<std::byte> frame, Writer& reply) noexcept {
     Reader from(frame);
     const auto named = from.number<std::uint64_t>();
-    const auto found = std::ranges::find(procedures_, named, &Procedure::named);
-    if (!from.whole() || found == procedures_.end()) return Cause::bad_arguments;
-    reply.bytes(found->signature.data(), found->signature.size());
+    const std::size_t found = number_of(named);
+    if (!from.whole() || found == procedures_.size()) return Cause::bad_arguments;
+    const std::string& signature = procedures_[found].signature;
+    reply.bytes(signature.data(), signature.size());
+    return Cause::none;
+  }
+  // As many as fit, behind how many there are: none if the first one does not.
+  Cause list(std::span<std::byte> frame, Writer& reply) noexcept {
+    Reader from(frame);
+    const std::size_t first = from.number<std::uint32_t>();
+    if (!from.whole() || first > procedures_.size()) return Cause::bad_arguments;
+    reply.number(static_cast<std::uint32_t>(procedures_.size()));
+    for (const Procedure& each : procedures_.subspan(first)) {
+      if (reply.left() < sizeof(std::uint64_t) + each.signature.size()) break;
+      Layout<std::string>::put(reply, each.signature);
+    }
     return Cause::none;
   }
   // A client that asks says that it is over: it goes, if its link's end was not heard of yet.
@@ -579,20 +653,23 @@ class ServerMachine {
       reply.number(fate_of(client->stacks, *question));
       return Cause::none;
     }
-    for (const Memory& memory : memories_) {
-      if (memory.session != question->session || memory.peer != who.peer) continue;
-      reply.number(fate_of(memory.stacks, *question));
-      return Cause::none;
-    }
-    reply.number(static_cast<std::uint8_t>(Fate::unknown));
+    const Memory* const memory = memory_of(who.peer, question->session);
+    reply.number(memory == nullptr ? static_cast<std::uint8_t>(Fate::unknown)
+                                   : fate_of(memory->stacks, *question));
     return Cause::none;
+  }
+  const Memory* memory_of(std::uint64_t peer, std::uint32_t session) const noexcept {
+    const auto own = memories_.find(peer);
+    if (own == memories_.end()) return nullptr;
+    const auto found = std::ranges::find(own->second, session, &Memory::session);
+    return found == own->second.end() ? nullptr : &*found;
   }
   static std::uint8_t fate_of(const std::vector<Stack>& stacks, const FateQuestion& question) noexcept {
     if (question.stack >= stacks.size()) return static_cast<std::uint8_t>(Fate::unknown);
     const Stack& stack = stacks[question.stack];
     if (stack.last != question.sequence) {
       // One behind the last did not come, and never will; of those before nobody knows any more.
-      const bool later = follows(question.sequence, stack.last);
+      const bool later = question.sequence > stack.last;
       return static_cast<std::uint8_t>(later ? Fate::not_done : Fate::unknown);
     }
     return stack.busy ? kStillRunning : static_cast<std::uint8_t>(stack.fate);
@@ -601,11 +678,13 @@ class ServerMachine {
   Port& port_;
   const ServerLimits limits_;
   const std::span<const Procedure> procedures_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> by_name_;  // their places, by the hash of the name
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::pair<std::uint32_t, Client*>> by_slot_;  // the number of the slot, by its index
   std::vector<Greeter> greeters_;
-  std::vector<std::pair<Ticket, std::uint64_t>> strangers_;  // who are to hear that there is no room
-  std::deque<Memory> memories_;
+  std::vector<Stranger> strangers_;
+  std::map<std::uint64_t, std::deque<Memory>> memories_;  // by interface
+  std::size_t remembered_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> refused_{};
   std::uint32_t next_session_;
   std::uint32_t count_ = 0;

@@ -4,12 +4,16 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "base/namespaces.h"
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
+#include "library/call_row.h"
+#include "library/no_link.h"
 #include "library/slot_number.h"
 #include "library/wait/waiting.h"
 #include "rpc/rpc_wire.h"
@@ -21,9 +25,10 @@ inline constexpr std::uint32_t kDoorPlaces = 4 * kGreetingWords;
 
 class ServerPort {
  public:
-  ServerPort(Interface& interface, NotificationQueue& queue)
+  ServerPort(Interface& interface, NotificationQueue& queue, std::string_view name)
       : interface_(interface),
         queue_(queue),
+        name_(name),
         area_(interface, 64),
         door_(area_, queue, {.access = Access::write_only, .places = kDoorPlaces}),
         terminus_(interface, {.entries = 1024}),
@@ -32,9 +37,10 @@ class ServerPort {
   // Memory that one client may write: a flag for each stack, a frame for each, and a long one.
   class Place {
    public:
-    Place(Interface& interface, NotificationQueue& queue, std::size_t stacks, std::size_t frame,
-          std::size_t longest)
+    Place(Interface& interface, NotificationQueue& queue, const std::string& service, std::uint64_t client,
+          std::size_t stacks, std::size_t frame, std::size_t longest)
         : first(first_frame(stacks, stride_of(frame))),
+          row(interface, library::CallSide::client, client, service),
           area_(interface, first + stacks * stride_of(frame) + longest),
           memory_(area_.bytes().data()),
           stacks_(area_, queue,
@@ -85,6 +91,7 @@ class ServerPort {
     }
 
     const std::size_t first;  // byte of the first frame
+    library::CallRow row;     // of its calls; under the server's lock
 
    private:
     MessageArea area_;
@@ -93,8 +100,9 @@ class ServerPort {
     std::optional<Slot> long_;
   };
 
-  std::unique_ptr<Place> make_place(std::size_t stacks, std::size_t frame, std::size_t longest) {
-    return std::make_unique<Place>(interface_, queue_, stacks, frame, longest);
+  std::unique_ptr<Place> make_place(std::uint64_t client, std::size_t stacks, std::size_t frame,
+                                    std::size_t longest) {
+    return std::make_unique<Place>(interface_, queue_, name_, client, stacks, frame, longest);
   }
   static std::uint32_t index_of(std::uint32_t number) noexcept { return library::slot_index(number); }
   std::uint32_t door() const noexcept { return door_.number(); }
@@ -112,6 +120,7 @@ class ServerPort {
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Cannot fail: no part of what is sent lies in an area that others read.
   void cancel(SendHandle handle) noexcept { static_cast<void>(terminus_.cancel(handle)); }
+  library::LinkNow link(std::uint64_t peer) noexcept { return library::link_now(interface_, peer); }
   bool long_call(const Place& place, const Notification&, LongCall& out) const noexcept {
     const library::Lock lock(interface_.waiting());
     const auto call = protocols::copy_of<LongCall>(place.metadata());
@@ -122,6 +131,7 @@ class ServerPort {
  private:
   Interface& interface_;
   NotificationQueue& queue_;
+  const std::string name_;
   MessageArea area_;  // of the door, where nothing is kept: what is said there is words
   Slot door_;
   Terminus terminus_;

@@ -8,6 +8,7 @@
 #include "base/namespaces.h"
 #include "hamlyn/rpc/call.h"
 #include "library/wait/deadline.h"
+#include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::rpc {
 
@@ -18,12 +19,17 @@ class Spin {
   // The looks of one wait.
   class Round {
    public:
-    explicit Round(Spin& spin) noexcept : spin_(spin) {}
+    Round(Spin& spin, const library::Waiting& waiting) noexcept : spin_(spin), waiting_(waiting) {}
     // Whether to look once more. The clock is read at one look in eight.
     bool goes_on() noexcept {
       if ((++looks_ & 7) != 0) [[likely]]
         return looks_ == 1 || spin_.waits_ != hamlyn::rpc::Waits::sleep;
       return in_time();
+    }
+    // How many cancels there had been when it began to wait.
+    std::uint32_t cancels() noexcept {
+      if (begin_ == library::Clock::time_point{}) cancels_ = waiting_.cancels();
+      return cancels_;
     }
     // Says that it came, to this thread while it looked, or while it slept.
     void found() noexcept {
@@ -34,14 +40,17 @@ class Spin {
    private:
     bool in_time() noexcept {
       const library::Clock::time_point now = library::Clock::now();
-      if (looks_ == 8) begin_ = now;
+      if (waiting_.cancels() != cancels()) return false;
+      if (begin_ == library::Clock::time_point{}) begin_ = now;
       // Relaxed, as below: what any thread has learned will do.
       return spin_.waits_ == hamlyn::rpc::Waits::spin ||
              now - begin_ < std::chrono::nanoseconds{spin_.lately_.load(std::memory_order_relaxed)};
     }
 
     Spin& spin_;
+    const library::Waiting& waiting_;
     std::uint32_t looks_ = 0;
+    std::uint32_t cancels_ = 0;
     library::Clock::time_point begin_;
   };
 

@@ -101,6 +101,27 @@ void add_top(CLI::App& app, TopOptions& options) {
                  kExitCodes);
 }
 
+void add_calls(CLI::App& app, CallsOptions& options) {
+  CLI::App& command = *app.add_subcommand("calls", "List the procedures of a service of calls, or call one");
+  command.add_option("name", options.name, "The name that the service is registered under")
+      ->type_name("NAME")
+      ->required();
+  command.add_option("procedure", options.procedure, "Call this one")->type_name("PROCEDURE");
+  command
+      .add_option("arguments", options.arguments,
+                  "What it takes: numbers, true or false, text. '--' in front of those that begin with '-'")
+      ->type_name("ARGUMENT");
+  command
+      .add_option_function<double>(
+          "--timeout", [&options](double seconds) { options.timeout = milliseconds(seconds); },
+          "Never wait longer than this for the service; 5 by default")
+      ->type_name("SECONDS")
+      ->check(between(0, 1e9));
+  add_node_option(command, options.node);
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(kExitCodes);
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options) {
   CLI::App& command =
       *app.add_subcommand("doctor", "Show what on this machine could be better, and how to change it");
@@ -146,6 +167,7 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   add_receive(app, out.receive);
   add_node(app, out.node);
   add_top(app, out.top);
+  add_calls(app, out.calls);
   add_doctor(app, out.doctor);
 #ifdef HAMLYN_WITH_PERF
   add_perf(app, out.perf);

@@ -16,6 +16,7 @@ struct CommandLine {
   ReceiveOptions receive;
   NodeOptions node;
   TopOptions top;
+  CallsOptions calls;
   DoctorOptions doctor;
   PerfOptions perf;
 };

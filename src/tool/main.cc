@@ -15,6 +15,7 @@ int run(const CommandLine& line) {
   if (command == "receive") run_receive(line.receive);
   if (command == "node") run_node(line.node);
   if (command == "top") run_top(line.top);
+  if (command == "calls") run_calls(line.calls);
   if (command == "doctor") return run_doctor(line.doctor);
 #ifdef HAMLYN_WITH_PERF
   if (command == "perf") return run_perf(line.perf);

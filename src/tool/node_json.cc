@@ -29,7 +29,8 @@ ordered_json details_json(const Details& details) {
       {"links", rows_json(details.links)},
       {"slot_rows", rows_json(details.slot_rows)},
       {"queue_rows", rows_json(details.queue_rows)},
-      {"terminus_rows", rows_json(details.terminus_rows)}};
+      {"terminus_rows", rows_json(details.terminus_rows)},
+      {"call_rows", rows_json(details.call_rows)}};
 }
 
 ordered_json process_json(const ProcessView& process) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "hamlyn/rpc/call.h"
 #include "hamlyn/values/link_reason.h"
 
 namespace hamlyn::tool {
@@ -45,6 +46,43 @@ LinkView link_of(const interface::LinkCounters& row) {
           .refused = with_frames(refusals(row.refused), "bad_frame", row.bad_frames)};
 }
 
+Refusals failures(const std::uint32_t (&counts)[interface::kCounterCallCauses]) {
+  using interface::CallEnd;
+  Refusals found;
+  for (std::size_t i = 0; i < interface::kCounterCallCauses; ++i) {
+    if (counts[i] == 0) continue;
+    const auto end = static_cast<CallEnd>(i);
+    const char* const name = end == CallEnd::given_up     ? "given_up"
+                             : end == CallEnd::link_ended ? "link_ended"
+                             : end == CallEnd::not_sent   ? "not_sent"
+                                                          : rpc::name(static_cast<rpc::Cause>(i));
+    found.emplace_back(name, counts[i]);
+  }
+  return found;
+}
+
+// The time that all but one in so many stay below.
+std::uint64_t all_but_one_in(std::uint64_t many, const interface::CallCounters& row, std::uint64_t timed) {
+  std::uint64_t longer = timed;
+  for (std::size_t place = 0; place < interface::kCounterTimes; ++place) {
+    longer -= row.times[place];
+    if (longer <= timed / many) return interface::least_time(place + 1);
+  }
+  return 0;
+}
+
+CallView call_of(std::uint32_t number, const interface::CallCounters& row) {
+  CallView out{.row = number, .counts = row};
+  out.name = printable(row.name, sizeof row.name);
+  out.failed = failures(row.failed);
+  for (const std::uint32_t count : row.times) out.timed += count;
+  if (out.timed == 0) return out;
+  out.median = all_but_one_in(2, row, out.timed);
+  out.one_in_100 = all_but_one_in(100, row, out.timed);
+  out.one_in_1000 = all_but_one_in(1000, row, out.timed);
+  return out;
+}
+
 Refusals reasons(const std::uint32_t (&counts)[interface::kCounterReasons]) {
   Refusals found;
   for (std::size_t i = 0; i < interface::kCounterReasons; ++i) {
@@ -78,7 +116,8 @@ Details details_of(const interface::CounterPage& page) {
                   .links = {},
                   .slot_rows = {},
                   .queue_rows = {},
-                  .terminus_rows = {}};
+                  .terminus_rows = {},
+                  .call_rows = {}};
   for (const interface::LinkCounters& row : page.link) {
     if (row.peer == 0) continue;
     details.links.push_back(link_of(row));
@@ -100,6 +139,11 @@ Details details_of(const interface::CounterPage& page) {
   for (const interface::TerminusCounters& row : page.terminus) {
     ++number;
     if (row.entries != 0) details.terminus_rows.push_back({number, row});
+  }
+  number = 0;
+  for (const interface::CallCounters& row : page.call) {
+    ++number;
+    if (row.side != interface::CallSide::none) details.call_rows.push_back(call_of(number, row));
   }
   return details;
 }

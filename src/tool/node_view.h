@@ -40,6 +40,17 @@ struct TerminusView {
   interface::TerminusCounters counts {};
 };
 
+struct CallView {
+  std::uint32_t row = 0;
+  interface::CallCounters counts {};
+  std::string name = {};  // printable
+  Refusals failed = {};   // by cause
+  std::uint64_t timed = 0;
+  // No call of those that were timed, but for one in 2, 100 or 1000, took as long as so many nanoseconds; 0:
+  // none was timed.
+  std::uint64_t median = 0, one_in_100 = 0, one_in_1000 = 0;
+};
+
 struct Details {
   std::uint64_t slots = 0, queues = 0, area_bytes = 0;
   std::uint64_t links_ended = 0;
@@ -57,6 +68,7 @@ struct Details {
   std::vector<SlotView> slot_rows;
   std::vector<QueueView> queue_rows;
   std::vector<TerminusView> terminus_rows;
+  std::vector<CallView> call_rows = {};
 };
 
 struct ProcessView {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hamlyn/core/interface.h"
 
@@ -40,9 +41,19 @@ struct TopOptions {
   bool json = false;
 };
 
+struct CallsOptions {
+  std::string node;
+  std::string name;
+  std::string procedure;               // empty: all are listed
+  std::vector<std::string> arguments;  // of it, in words
+  std::chrono::milliseconds timeout{5000};
+  bool json = false;
+};
+
 void run_send(const SendOptions& options);
 void run_receive(const ReceiveOptions& options);
 void run_node(const NodeOptions& options);
 void run_top(const TopOptions& options);
+void run_calls(const CallsOptions& options);
 
 }  // namespace hamlyn::tool

@@ -50,6 +50,33 @@ ordered_json row_json(const TerminusView& row) {
           {"no_entry", row.counts.no_entry}};
 }
 
+const char* side_of(interface::CallSide side) {
+  switch (side) {
+    case interface::CallSide::caller:
+      return "caller";
+    case interface::CallSide::procedure:
+      return "procedure";
+    case interface::CallSide::client:
+      return "client";
+    default:
+      return "unknown";
+  }
+}
+
+ordered_json row_json(const CallView& row) {
+  return {{"row", row.row},
+          {"side", side_of(row.counts.side)},
+          {"name", row.name},
+          {"peer", row.counts.peer},
+          {"calls", row.counts.calls},
+          {"retries", row.counts.retries},
+          {"failed", refusals_json(row.failed)},
+          {"timed", row.timed},
+          {"p50_nanoseconds", row.median},
+          {"p99_nanoseconds", row.one_in_100},
+          {"p999_nanoseconds", row.one_in_1000}};
+}
+
 template <class Row>
 ordered_json array_of(const std::vector<Row>& rows) {
   ordered_json array = ordered_json::array();
@@ -69,5 +96,6 @@ ordered_json rows_json(const std::vector<LinkView>& rows) { return array_of(rows
 ordered_json rows_json(const std::vector<SlotView>& rows) { return array_of(rows); }
 ordered_json rows_json(const std::vector<QueueView>& rows) { return array_of(rows); }
 ordered_json rows_json(const std::vector<TerminusView>& rows) { return array_of(rows); }
+ordered_json rows_json(const std::vector<CallView>& rows) { return array_of(rows); }
 
 }  // namespace hamlyn::tool

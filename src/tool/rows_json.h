@@ -13,5 +13,6 @@ nlohmann::ordered_json rows_json(const std::vector<LinkView>& rows);
 nlohmann::ordered_json rows_json(const std::vector<SlotView>& rows);
 nlohmann::ordered_json rows_json(const std::vector<QueueView>& rows);
 nlohmann::ordered_json rows_json(const std::vector<TerminusView>& rows);
+nlohmann::ordered_json rows_json(const std::vector<CallView>& rows);
 
 }  // namespace hamlyn::tool

@@ -89,6 +89,7 @@ std::string traffic_json(const NodeView& before, const NodeView& now, double sec
     process["slot_rows"] = rows_json(details.slot_rows);
     process["queue_rows"] = rows_json(details.queue_rows);
     process["terminus_rows"] = rows_json(details.terminus_rows);
+    process["call_rows"] = rows_json(details.call_rows);
   }
   return ordered_json{{"seconds", seconds}, {"processes", std::move(processes)}}.dump();
 }

@@ -96,6 +96,38 @@ std::string termini_text(const Details& now) {
   return text;
 }
 
+// "-", "850 ns", "1.25 us": three digits at most.
+std::string time_text(std::uint64_t nanoseconds) {
+  if (nanoseconds == 0) return "-";
+  const char* units[] = {"ns", "us", "ms", "s"};
+  auto time = static_cast<double>(nanoseconds);
+  std::size_t unit = 0;
+  for (; time >= 999.5 && unit < 3; ++unit) time /= 1000;
+  return fmt::format("{:.{}f} {}", time, unit == 0 || time >= 99.95 ? 0 : time < 9.995 ? 2 : 1, units[unit]);
+}
+
+std::string calls_text(const Details* before, const Details& now, double seconds) {
+  if (now.call_rows.empty()) return {};
+  std::string text =
+      "  CALLS                  PEER      CALLS    NOW/s  RETRIES      P50      P99    P99.9  NAME, AND WHY "
+      "ANY "
+      "FAILED\n";
+  for (const CallView& row : now.call_rows) {
+    const CallView* const then = before ? same(before->call_rows, &CallView::row, row.row) : nullptr;
+    const bool known = then != nullptr && then->counts.side == row.counts.side && then->name == row.name;
+    const char* const side = row.counts.side == interface::CallSide::caller      ? "made"
+                             : row.counts.side == interface::CallSide::procedure ? "served"
+                                                                                 : "client";
+    text += fmt::format("  {:<6} {:>19}  {:>9} {:>8} {:>8} {:>8} {:>8} {:>8}  {} {}\n", side,
+                        row.counts.peer == 0 ? "-" : fmt::format("{}", row.counts.peer), row.counts.calls,
+                        count_text(rate(known ? then->counts.calls : 0, row.counts.calls, seconds)),
+                        row.counts.retries, time_text(row.median), time_text(row.one_in_100),
+                        time_text(row.one_in_1000), row.name,
+                        row.failed.empty() ? "" : refusals_text(row.failed));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string traffic_text(const NodeView& before, const NodeView& now, double seconds,
@@ -121,7 +153,7 @@ std::string traffic_text(const NodeView& before, const NodeView& now, double sec
     const Details* const then = each.before && each.before->details ? &*each.before->details : nullptr;
     const Details& details = *each.process->details;
     text += links_text(then, details, seconds) + slots_text(then, details, seconds) + queues_text(details) +
-            termini_text(details);
+            termini_text(details) + calls_text(then, details, seconds);
   }
   return text;
 }

@@ -18,7 +18,7 @@ namespace {
 Goal goals[] = {{"command lines that were taken", 10}, {"that asked for help", 5}, {"that were refused", 50}};
 Goal &taken = goals[0], &helped = goals[1], &refused = goals[2];
 
-constexpr const char* kCommands[] = {"send", "receive", "node", "top", "doctor", "perf"};
+constexpr const char* kCommands[] = {"send", "receive", "node", "top", "calls", "doctor", "perf"};
 constexpr const char* kWords[] = {"--node",
                                   "--timeout",
                                   "--quiet",

@@ -38,7 +38,7 @@ constexpr std::size_t kLongestLine = 4096;
 Goal goals[] = {{"pages that were read", 150},
                 {"pages that are none", 20},
                 {"rows of links", 200},
-                {"rows of slots, queues and termini", 200},
+                {"rows of slots, queues, termini and calls", 200},
                 {"processes that have done something", 40}};
 Goal &sound = goals[0], &unsound = goals[1], &links = goals[2], &rows = goals[3], &moved = goals[4];
 
@@ -123,12 +123,21 @@ class Looks {
         return;
       }
       case 6:
+        if (pick(2) == 0) return change(page.call[pick(interface::kCounterCalls)]);
         page.refused[pick(interface::kCounterCauses)] = input_.number();
         return;
       default:  // all of it is noise
         if (pick(16) == 0) std::memset(page.link, static_cast<int>(pick(256)), sizeof page - 1024);
         return;
     }
+  }
+
+  void change(interface::CallCounters& row) {
+    row.side = static_cast<interface::CallSide>(pick(6));
+    row.calls = input_.number();
+    row.name[pick(sizeof row.name)] = static_cast<char>(input_.byte());
+    row.times[pick(interface::kCounterTimes)] = static_cast<std::uint32_t>(input_.number());
+    row.failed[pick(interface::kCounterCallCauses)] = static_cast<std::uint32_t>(input_.number());
   }
 
   void read(const CounterPage& page, ProcessView& process) {
@@ -157,8 +166,14 @@ class Looks {
     ASSERT_EQ(details.slot_rows.size(), static_cast<std::size_t>(of_slots));
     ASSERT_EQ(details.queue_rows.size(), static_cast<std::size_t>(of_queues));
     ASSERT_EQ(details.terminus_rows.size(), static_cast<std::size_t>(of_termini));
+    const auto of_calls =
+        count_if(page.call, [](const auto& row) { return row.side != interface::CallSide::none; });
+    ASSERT_EQ(details.call_rows.size(), static_cast<std::size_t>(of_calls));
+    for (const tool::CallView& row : details.call_rows)
+      ASSERT_TRUE(row.median <= row.one_in_100 && row.one_in_100 <= row.one_in_1000);
     links.times += details.links.size();
-    rows.times += details.slot_rows.size() + details.queue_rows.size() + details.terminus_rows.size();
+    rows.times += details.slot_rows.size() + details.queue_rows.size() + details.terminus_rows.size() +
+                  details.call_rows.size();
   }
 
   static std::size_t rows_of(const NodeView& node) {
@@ -167,7 +182,7 @@ class Looks {
       if (!process.details) continue;
       const tool::Details& details = *process.details;
       count += details.links.size() + details.slot_rows.size() + details.queue_rows.size() +
-               details.terminus_rows.size();
+               details.terminus_rows.size() + details.call_rows.size();
     }
     return count;
   }
@@ -211,7 +226,7 @@ class Looks {
     }
     const std::optional<std::uint32_t> some[] = {std::nullopt, kPid, kPid + 7};
     for (const auto& pid : some) {
-      see_text(tool::traffic_text(before, now, seconds, pid), 8 + rows_of(now));
+      see_text(tool::traffic_text(before, now, seconds, pid), 9 + rows_of(now));
       see_json(tool::traffic_json(before, now, seconds, pid));
     }
   }

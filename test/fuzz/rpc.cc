@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hamlyn/rpc/layout.h"
+#include "library/no_link.h"
 #include "rpc/server_machine.h"
 #include "test/fuzz/input.h"
 #include "test/fuzz/target.h"
@@ -100,7 +101,7 @@ class Port {
     std::uint32_t number_;
   };
   explicit Port(Input& input) : input_(input) {}
-  std::unique_ptr<Place> make_place(std::size_t stacks, std::size_t frame, std::size_t) {
+  std::unique_ptr<Place> make_place(std::uint64_t, std::size_t stacks, std::size_t frame, std::size_t) {
     ++admitted.times;
     auto out = std::make_unique<Place>(next_, stacks, frame);
     next_ += 2;
@@ -117,6 +118,7 @@ class Port {
   }
   Status status(SendHandle) const noexcept { return input_.pick(2) == 0 ? Status::pending : Status::ok; }
   void cancel(SendHandle) noexcept {}
+  library::LinkNow link(std::uint64_t) noexcept { return {1 + input_.pick(3), 0}; }
   bool long_call(const Place&, const Notification& next, LongCall& out) const noexcept {
     out = {next.word, input_.pick(6)};
     return input_.pick(8) != 0;
@@ -193,7 +195,7 @@ class Server {
         input_.pick(4) == 0
             ? input_.number()
             : word_of(CallWord{
-                  .procedure = static_cast<std::uint16_t>(input_.pick(8) == 0 ? 0xFFF0 + input_.pick(5) : 1),
+                  .procedure = static_cast<std::uint16_t>(input_.pick(8) == 0 ? 0xFFF0 + input_.pick(6) : 1),
                   .sequence = static_cast<std::uint16_t>(input_.pick(20))});
     next.offset = input_.pick(8) == 0 ? input_.pick(2000) : 256 + 256 * input_.pick(5);
     next.length = input_.pick(200);

@@ -10,6 +10,7 @@
 
 #include "node/client/address.h"
 #include "test/process/tool_world.h"
+#include "test/rpc/calculator.h"
 #include "test/support/daemon.h"
 
 namespace hamlyn::test {
@@ -38,6 +39,8 @@ const std::map<std::string, std::vector<Words>> kPrinting{
     {"receive", {{"receive", "toy", "/dev/null", "--json"}, {"receive", "toy"}}},
     {"node", {{"node"}, {"node", "--json"}}},
     {"top", {{"top", "-n", "1", "-i", "0.01"}, {"top", "-n", "1", "-i", "0.01", "--json"}}},
+    {"calls",
+     {{"calls", "answers"}, {"calls", "answers", "--json"}, {"calls", "answers", "minus", "5", "3"}}},
     {"doctor", {{"doctor"}, {"doctor", "--json"}}},
     {"perf", {{"perf", "--list"}, {"perf", "--json", "--only", R"(limit\.copy\..*)"}}},
 };
@@ -54,7 +57,24 @@ class ToolWritten : public testing::Test {
       partner.emplace(world_.start({"receive", "toy", "/dev/null", "-q", "--node", node_}));
     if (words[0] == "receive")
       partner.emplace(world_.start({"send", "toy", "-q", "--node", node_}, {.input = "some bytes"}));
+    std::optional<Child> service;
+    if (words[0] == "calls") service.emplace(-1, [this] { return serve(); });
     return world_.run(words, options);
+  }
+  // Serves until it is ended.
+  int serve() const {
+    Interface interface({.node = node_, .start_node = false});
+    Calculator calculator;
+    std::optional<rpc::Server<Calculator>> server;
+    const auto made = [&] {
+      try {
+        server.emplace(interface, "answers", calculator);
+        return true;
+      } catch (const Error&) {  // the name is still that of the one before
+        return false;
+      }
+    };
+    return eventually(made) && server->run() == Status::ok ? 0 : 1;
   }
 
   // Each command, with its help and with all that it prints, in a way that `check` judges.
@@ -139,6 +159,7 @@ TEST(ToolJson, AFailureIsAnObjectWhereOneWasAskedFor) {
                                    {"receive", "toy", world.file("out"), "--json", "--node", nowhere + "/x"},
                                    {"node", "--json", "--node", nowhere},
                                    {"top", "--json", "--node", nowhere},
+                                   {"calls", "toy", "--json", "--node", nowhere + "/x"},
                                    {"perf", "--json", "--only", "no such figure"},
                                    {"doctor", "--json", "--nonsense"}};
   for (const Words& words : failing) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "library/no_link.h"
+
 namespace hamlyn::test {
 namespace {
 
@@ -41,7 +43,7 @@ class AnsweringPort {
   void arm(std::uint32_t entry) noexcept { armed.push_back(entry); }
   Status connect(const Ticket&) noexcept { return Status::ok; }
   bool watch(std::uint64_t) noexcept { return true; }
-  bool linked(std::uint64_t) noexcept { return false; }
+  library::LinkNow link(std::uint64_t) noexcept { return {serial, 0}; }
   Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                    std::uint64_t offset, bool) noexcept {
     if (answer == Status::ok) sent.push_back({ticket, {data.begin(), data.end()}, word, offset});
@@ -54,11 +56,13 @@ class AnsweringPort {
     return Status::pending;
   }
   void cancel(SendHandle handle) noexcept { cancelled.push_back(handle.sequence); }
-  void put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
-    puts.push_back({ticket, {data.begin(), data.end()}, 0, offset});
+  Status put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
+    if (put_answer == Status::ok) puts.push_back({ticket, {data.begin(), data.end()}, 0, offset});
+    return put_answer;
   }
 
-  Status answer = Status::ok;
+  Status answer = Status::ok, put_answer = Status::ok;
+  std::uint64_t serial = 1;  // of the link with the server
   std::vector<Sent> sent, puts;
   std::vector<std::uint32_t> armed;
   std::vector<std::uint64_t> cancelled;
@@ -97,7 +101,7 @@ class RpcClientMachine : public testing::Test {
     out.frame = 2000;
     out.slot = 30;
     out.key = 31;
-    out.mark = 0x1234;
+    out.mark = 0x1235;
     out.long_bound = 10'000;
     return out;
   }
@@ -106,8 +110,8 @@ class RpcClientMachine : public testing::Test {
     word.kind = Kind::admitted;
     static_cast<void>(machine.hear(message(0, word_of(word), std::as_bytes(std::span{&one, 1}))));
   }
-  Notification result(std::uint64_t stack, std::uint16_t sequence, std::string_view data = "") {
-    return message(stack * 2048, word_of(ReplyWord{sequence, Kind::result, Cause::none, true}),
+  Notification result(std::uint64_t stack, std::uint64_t sequence, std::string_view data = "") {
+    return message(stack * 2048, word_of(ReplyWord{in_word(sequence), Kind::result, Cause::none, true}),
                    std::as_bytes(std::span(data)));
   }
   void open() {
@@ -120,9 +124,20 @@ class RpcClientMachine : public testing::Test {
     ASSERT_EQ(machine.advance(), Status::ok);
     port.sent.clear();
   }
+  // Another link is there when it is heard.
+  Notification end_of_link(std::uint64_t peer = kServer) {
+    ++port.serial;
+    return told_end(peer);
+  }
+  static Notification told_end(std::uint64_t peer) {
+    Notification out;
+    out.kind = Notification::Kind::link_ended;
+    out.peer = peer;
+    return out;
+  }
   CallId start(std::size_t place = 0) {
     CallId call;
-    EXPECT_EQ(machine.start(place, {}, 0, 0, false, call), Status::ok);
+    EXPECT_EQ(machine.start(place, {}, {}, call), Status::ok);
     return call;
   }
   // Whether that changes nothing, and is counted.
@@ -143,7 +158,7 @@ TEST_F(RpcClientMachine, greets_binds_and_calls) {
   EXPECT_TRUE(machine.has(0));
   EXPECT_FALSE(machine.has(1));
   CallId call;
-  EXPECT_EQ(machine.start(1, {}, 0, 0, false, call), Status::refused);
+  EXPECT_EQ(machine.start(1, {}, {}, call), Status::refused);
   call = start();
   ASSERT_EQ(port.sent.size(), 1u);
   const CallWord word = call_of(port.sent[0].word);
@@ -164,8 +179,8 @@ TEST_F(RpcClientMachine, greets_binds_and_calls) {
 TEST_F(RpcClientMachine, passes_over_results_of_no_call) {
   open();
   const CallId call = start();
-  expect_passed_over(result(call.stack, static_cast<std::uint16_t>(call.sequence + 1)), call);
-  expect_passed_over(result(call.stack, static_cast<std::uint16_t>(call.sequence - 1)), call);
+  expect_passed_over(result(call.stack, call.sequence + 1), call);
+  expect_passed_over(result(call.stack, call.sequence - 1), call);
   expect_passed_over(result((call.stack + 1) % 4u, call.sequence), call);
   expect_passed_over(result(4, call.sequence), call);
   Notification odd = result(call.stack, call.sequence);
@@ -206,7 +221,7 @@ TEST_F(RpcClientMachine, takes_no_admission_that_cannot_be) {
     EXPECT_EQ(machine.step(), Machine::Step::admission);
   };
   wrong([](Admission& one) { one.magic = 0; });
-  wrong([](Admission& one) { one.version = 2; });
+  wrong([](Admission& one) { one.version = 1; });
   wrong([](Admission& one) { one.session = 0; });
   wrong([](Admission& one) { one.stacks = 5; });
   wrong([](Admission& one) { one.stacks = 0; });
@@ -251,13 +266,13 @@ TEST_F(RpcClientMachine, says_when_all_stacks_are_in_use_and_keeps_those_that_we
   std::vector<CallId> calls;
   for (int i = 0; i != 4; ++i) calls.push_back(start());
   CallId more;
-  EXPECT_EQ(machine.start(0, {}, 0, 0, false, more), Status::queue_full);
+  EXPECT_EQ(machine.start(0, {}, {}, more), Status::queue_full);
   machine.forget(calls[2]);
-  EXPECT_EQ(machine.start(0, {}, 0, 0, false, more), Status::queue_full);  // the server has it still
+  EXPECT_EQ(machine.start(0, {}, {}, more), Status::queue_full);  // the server has it still
   EXPECT_EQ(machine.fate(calls[2]), Fate::unknown);
   static_cast<void>(machine.hear(result(calls[2].stack, calls[2].sequence)));
   EXPECT_EQ(machine.fate(calls[2]), Fate::done);
-  EXPECT_EQ(machine.start(0, {}, 0, 0, false, more), Status::ok);
+  EXPECT_EQ(machine.start(0, {}, {}, more), Status::ok);
   EXPECT_EQ(more.stack, calls[2].stack);
   EXPECT_EQ(machine.look(calls[2]), Machine::Look::none);
 }
@@ -266,24 +281,24 @@ TEST_F(RpcClientMachine, has_one_long_frame_under_way) {
   open();
   const std::vector<std::byte> frame(5000), longest(10'001);
   CallId call, other;
-  EXPECT_EQ(machine.start(0, longest, 0, 0, false, call), Status::too_long);
-  EXPECT_EQ(machine.start(0, frame, 0, 0, true, call), Status::too_long);  // urgent
-  ASSERT_EQ(machine.start(0, frame, 0, 0, false, call), Status::ok);
-  EXPECT_EQ(machine.start(0, frame, 0, 0, false, other), Status::queue_full);
-  ASSERT_EQ(machine.start(0, {}, 0, 0, false, other), Status::ok);
+  EXPECT_EQ(machine.start(0, longest, {}, call), Status::too_long);
+  EXPECT_EQ(machine.start(0, frame, {.urgent = true}, call), Status::too_long);  // urgent
+  ASSERT_EQ(machine.start(0, frame, {}, call), Status::ok);
+  EXPECT_EQ(machine.start(0, frame, {}, other), Status::queue_full);
+  ASSERT_EQ(machine.start(0, {}, {}, other), Status::ok);
   static_cast<void>(machine.hear(result(call.stack, call.sequence)));
   Landing landing;
   ReplyWord reply;
   EXPECT_TRUE(port.cancelled.empty());
   ASSERT_TRUE(machine.take(call, landing, reply));
   EXPECT_EQ(port.cancelled.size(), 1u);  // whoever answers early may not have had all of it
-  EXPECT_EQ(machine.start(0, frame, 0, 0, false, call), Status::ok);
+  EXPECT_EQ(machine.start(0, frame, {}, call), Status::ok);
 }
 
 TEST_F(RpcClientMachine, takes_long_results_and_arms_their_entry_again) {
   open();
   const CallId call = start();
-  port.long_word = word_of(ReplyWord{call.sequence, Kind::result, Cause::none, true});
+  port.long_word = word_of(ReplyWord{in_word(call.sequence), Kind::result, Cause::none, true});
   Notification next = message(port.long_offset(call.stack), 0, std::vector<std::byte>(4000));
   next.fast = false;
   next.entry = call.stack;
@@ -304,16 +319,13 @@ TEST_F(RpcClientMachine, leaves_the_fate_open_of_what_was_out_when_the_link_ende
   open();
   const CallId out = start(), done = start();
   static_cast<void>(machine.hear(result(done.stack, done.sequence)));
-  Notification end;
-  end.kind = Notification::Kind::link_ended;
-  end.peer = kServer;
-  EXPECT_TRUE(machine.hear(end));
+  EXPECT_TRUE(machine.hear(end_of_link()));
   EXPECT_TRUE(machine.ended());
   EXPECT_EQ(machine.look(done), Machine::Look::done);  // its result is here
   EXPECT_EQ(machine.look(out), Machine::Look::out);
   EXPECT_EQ(machine.fate(out), Fate::unknown);
   CallId call;
-  EXPECT_EQ(machine.start(0, {}, 0, 0, false, call), Status::link_ended);
+  EXPECT_EQ(machine.start(0, {}, {}, call), Status::link_ended);
   static_cast<void>(machine.hear(result(out.stack, out.sequence)));  // of a link that has ended
   EXPECT_EQ(machine.look(out), Machine::Look::out);
   machine.open({.interface = kServer, .slot = 2});
@@ -340,13 +352,10 @@ TEST_F(RpcClientMachine, lets_no_reserved_call_leave_when_its_session_has_ended)
   open();
   CallId call;
   std::uint64_t word = 0;
-  EXPECT_EQ(machine.reserve(0, 1 << 20, 0, 0, call, word), Status::too_long);
-  ASSERT_EQ(machine.reserve(0, 8, 0, 0, call, word), Status::ok);
+  EXPECT_EQ(machine.reserve(0, 1 << 20, {}, call, word), Status::too_long);
+  ASSERT_EQ(machine.reserve(0, 8, {}, call, word), Status::ok);
   EXPECT_TRUE(machine.may_leave(call));
-  Notification end;
-  end.kind = Notification::Kind::link_ended;
-  end.peer = kServer;
-  EXPECT_TRUE(machine.hear(end));
+  EXPECT_TRUE(machine.hear(end_of_link()));
   EXPECT_FALSE(machine.may_leave(call));
   machine.open({.interface = kServer, .slot = 2});
   open();
@@ -366,6 +375,71 @@ TEST_F(RpcClientMachine, cancels_by_a_word_at_the_flag_of_its_stack) {
   static_cast<void>(machine.hear(result(call.stack, call.sequence)));
   machine.cancel(call);
   EXPECT_EQ(port.puts.size(), 1u);
+}
+
+TEST_F(RpcClientMachine, tells_of_a_cancel_once_there_is_room_for_it) {
+  open();
+  const CallId call = start(), other = start();
+  port.put_answer = Status::queue_full;
+  machine.cancel(call);
+  machine.cancel(other);
+  machine.settle_owed();
+  EXPECT_TRUE(port.puts.empty());
+  static_cast<void>(machine.hear(result(other.stack, other.sequence)));
+  machine.forget(other);  // it has ended: there is nothing to cancel
+  port.put_answer = Status::ok;
+  machine.settle_owed();
+  machine.settle_owed();
+  ASSERT_EQ(port.puts.size(), 1u);
+  EXPECT_EQ(port.puts[0].offset, call.stack * kFlag);
+  port.put_answer = Status::queue_full;
+  const CallId third = start();
+  machine.cancel(third);
+  EXPECT_TRUE(machine.hear(end_of_link()));
+  port.put_answer = Status::ok;
+  machine.settle_owed();
+  EXPECT_EQ(port.puts.size(), 1u) << "of a session that has ended";
+}
+
+TEST_F(RpcClientMachine, ends_with_the_link_that_it_has_greeted_by_alone) {
+  open();
+  EXPECT_TRUE(machine.hear(told_end(kServer)));  // of a link before
+  EXPECT_TRUE(machine.hear(told_end(0)));        // of others
+  EXPECT_FALSE(machine.ended());
+  EXPECT_FALSE(machine.hear(told_end(kServer + 1)));
+  EXPECT_TRUE(machine.hear(end_of_link(0)));
+  EXPECT_TRUE(machine.ended()) << "though there is another link";
+}
+
+TEST_F(RpcClientMachine, takes_no_answer_to_a_greeting_before_the_last) {
+  EXPECT_EQ(machine.advance(), Status::pending);
+  EXPECT_TRUE(machine.hear(end_of_link()));
+  EXPECT_EQ(machine.advance(), Status::pending);  // greets anew
+  hear_admission(admission());
+  EXPECT_EQ(machine.step(), Machine::Step::admission);
+  Admission second = admission();
+  ++second.mark;
+  hear_admission(second);
+  EXPECT_EQ(machine.step(), Machine::Step::binding);
+}
+
+TEST_F(RpcClientMachine, takes_no_call_for_another_whose_number_in_words_comes_again) {
+  open();
+  const CallId first = start();
+  static_cast<void>(machine.hear(result(first.stack, first.sequence)));
+  machine.forget(first);
+  CallId last;
+  for (int i = 0; i != 0xFFFF; ++i) {
+    last = start();
+    if (i != 0xFFFE) static_cast<void>(machine.hear(result(last.stack, last.sequence)));
+    if (i != 0xFFFE) machine.forget(last);
+  }
+  ASSERT_EQ(last.stack, first.stack);
+  ASSERT_EQ(in_word(last.sequence), in_word(first.sequence));
+  EXPECT_EQ(machine.look(first), Machine::Look::none);
+  EXPECT_FALSE(machine.is_out(first));
+  EXPECT_TRUE(machine.is_out(last));
+  EXPECT_EQ(machine.fate(first), Fate::unknown);
 }
 
 }  // namespace

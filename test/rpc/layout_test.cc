@@ -254,7 +254,7 @@ TEST(RpcWords, are_taken_apart_as_they_were_put_together) {
   EXPECT_FALSE(reply_of(word_of(ReplyWord{1, Kind::result, Cause::threw})).good);
   EXPECT_FALSE(reply_of(word_of(ReplyWord{1, Kind::failed, Cause::none})).good);
   EXPECT_FALSE(reply_of(word_of(ReplyWord{1, Kind::failed, Cause::count})).good);
-  EXPECT_EQ(next_sequence(0xFFFF), 1u);
+  EXPECT_EQ(next_sequence(0xFFFF), 0x1'0001u) << "0 is no number in words";
   EXPECT_TRUE(follows(1, 0xFFFF) && follows(1, 0) && !follows(1, 1) && !follows(0, 0xFFFF));
 }
 

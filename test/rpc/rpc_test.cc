@@ -230,6 +230,61 @@ TEST_F(Rpc, throws_what_the_handler_threw) {
   });
 }
 
+TEST_F(Rpc, is_cancelled_while_it_looks_all_the_time) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    for (const rpc::Waits waits : {rpc::Waits::spin, rpc::Waits::lately, rpc::Waits::sleep}) {
+      rpc::Server<Calculator> server(there, "calculator", calculator, {.waits = waits});
+      std::atomic<bool> over{false};
+      std::thread serving([&] {
+        EXPECT_EQ(server.run(), Status::cancelled);
+        over = true;
+      });
+      rpc::Client<Calculator> client(here, "calculator", {.waits = waits});
+      EXPECT_EQ(client.call<&Calculator::minus>(2, 1).value(), 1);
+      while (!over) there.cancel();
+      serving.join();
+      auto never = client.start<&Calculator::minus>(2, 1);
+      over = false;
+      std::thread waiting([&] {
+        EXPECT_EQ(never.wait().status(), Status::cancelled);
+        over = true;
+      });
+      while (!over) here.cancel();
+      waiting.join();
+    }
+  });
+}
+
+TEST_F(Rpc, is_reopened_by_several_threads_at_once) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    auto server = std::make_unique<rpc::Server<Calculator>>(there, "calculator", calculator);
+    std::thread serving([&] { EXPECT_EQ(server->run(), Status::ok); });
+    rpc::Client<Calculator> client(here, "calculator");
+    for (int turn = 0; turn != 5; ++turn) {
+      server->stop();
+      serving.join();
+      server.reset();
+      server = std::make_unique<rpc::Server<Calculator>>(there, "calculator", calculator);
+      serving = std::thread([&] { EXPECT_EQ(server->run(), Status::ok); });
+      EXPECT_EQ(client.call<&Calculator::minus>(2, 1).status(), Status::link_ended);
+      std::vector<std::thread> opening;
+      for (int thread = 0; thread != 4; ++thread) {
+        opening.emplace_back([&, thread] {
+          EXPECT_EQ(client.reopen(kPatience), Status::ok);
+          for (int i = 0; i != 20; ++i)
+            EXPECT_EQ(client.call<&Calculator::minus>(thread, i).value(), thread - i);
+        });
+      }
+      for (std::thread& each : opening) each.join();
+      EXPECT_EQ(server->clients(), 1u);
+    }
+    server->stop();
+    serving.join();
+  });
+}
+
 // --- hostile clients
 
 // Looks at its argument for a while, in which the caller may write wherever it can.

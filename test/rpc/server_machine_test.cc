@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include "test/rpc/noted_port.h"
 
 namespace hamlyn::test {
 namespace {
@@ -11,85 +11,6 @@ namespace {
 using namespace internal_::rpc;
 
 constexpr std::uint64_t kPeer = 77, kOther = 78;
-
-// Notes all that a machine does.
-class NotedPort {
- public:
-  struct Place {
-    Place(std::uint32_t number, std::size_t stacks, std::size_t frame, std::size_t longest)
-        : first(first_frame(stacks, stride_of(frame))),
-          memory(first + stacks * stride_of(frame) + longest),
-          flags(stacks),
-          number_(number),
-          longest_(longest) {}
-    std::uint32_t number() const noexcept { return number_; }
-    std::uint32_t long_number() const noexcept { return longest_ == 0 ? number_ : number_ + 1; }
-    Ticket ticket() const { return {.interface = 1, .slot = number_, .key = 1000u + number_}; }
-    Ticket long_ticket() const { return {.interface = 1, .slot = number_ + 1, .entry = 0}; }
-    std::span<std::byte> frame(const Notification& call) noexcept {
-      return std::span(memory).subspan(call.offset, call.length);
-    }
-    std::span<std::byte> long_bytes(const Notification& call) noexcept {
-      return std::span(memory).last(longest_).first(call.length);
-    }
-    void arm_long() noexcept { ++armed; }
-    std::uint64_t flag(std::size_t stack) noexcept { return flags[stack]; }
-    void clear_flag(std::size_t stack, std::uint64_t) noexcept { flags[stack] = 0; }
-
-    const std::size_t first;
-    std::vector<std::byte> memory;
-    std::vector<std::uint64_t> flags;
-    int armed = 0;
-
-   private:
-    std::uint32_t number_;
-    std::size_t longest_;
-  };
-  struct Sent {
-    Ticket ticket;
-    std::vector<std::byte> data;
-    std::uint64_t word;
-    std::uint64_t offset;
-  };
-
-  std::unique_ptr<Place> make_place(std::size_t stacks, std::size_t frame, std::size_t longest) {
-    auto out = std::make_unique<Place>(next_number, stacks, frame, longest);
-    places[next_number] = out.get();
-    next_number += 2;
-    return out;
-  }
-  static std::uint32_t index_of(std::uint32_t number) noexcept { return number; }
-  std::uint32_t door() const noexcept { return 3; }
-  Status send_fast(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
-                   std::uint64_t offset, bool) noexcept {
-    if (answer == Status::ok) sent.push_back({ticket, {data.begin(), data.end()}, word, offset});
-    return answer;
-  }
-  Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options,
-              SendHandle& handle) noexcept {
-    handle.sequence = ++sends;
-    sent.push_back({ticket,
-                    {data.begin(), data.end()},
-                    base::load_little<std::uint64_t>(options.metadata.data()),
-                    options.offset});
-    return Status::pending;
-  }
-  Status status(SendHandle) const noexcept { return under_way; }
-  void cancel(SendHandle) noexcept { ++cancelled; }
-  bool long_call(const Place&, const Notification&, LongCall& out) const noexcept {
-    out = long_metadata;
-    return long_good;
-  }
-
-  Status answer = Status::ok, under_way = Status::pending;
-  std::vector<Sent> sent;
-  std::map<std::uint32_t, Place*> places;
-  std::uint32_t next_number = 10;
-  std::uint64_t sends = 0;
-  int cancelled = 0;
-  LongCall long_metadata;
-  bool long_good = true;
-};
 
 class RpcServerMachine : public testing::Test {
  protected:
@@ -103,9 +24,17 @@ class RpcServerMachine : public testing::Test {
     out.word = word;
     return out;
   }
-  static Greeting greeting(std::uint32_t stacks = 4, std::size_t stride = 2048,
-                           std::uint32_t length = 65536) {
-    return {5, 6, 7, 8, shape_of(stacks, stride), length, 9};
+  // Each has a landing of its own.
+  Greeting greeting(std::uint32_t stacks = 4, std::size_t stride = 2048, std::uint32_t length = 65536) {
+    return {5, ++landings, 7, 8, shape_of(stacks, stride), length, 9};
+  }
+  // Another link may be there when it is heard.
+  void end_link(std::uint64_t peer, std::uint64_t now = 0, std::uint64_t told = 0) {
+    port.links[peer] = now;
+    Notification end;
+    end.kind = Notification::Kind::link_ended;
+    end.peer = told == 0 ? peer : told;
+    hear(end);
   }
   void greet(std::uint64_t peer, const Greeting& with, std::uint32_t mark = 1) {
     const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(with);
@@ -135,6 +64,7 @@ class RpcServerMachine : public testing::Test {
 
   std::vector<Procedure> procedures = {{"minus", "minus(i32,i32)->i32", hash_of("minus"), hash_of("minus()")},
                                        {"plus", "plus()->i32", hash_of("plus"), hash_of("plus()")}};
+  std::uint32_t landings = 0;
   NotedPort port;
   Machine machine{port, {.clients = 3, .of_one = 2, .stacks = 4, .frame = 2048}, procedures};
   Machine::Taken taken;
@@ -177,7 +107,7 @@ TEST_F(RpcServerMachine, refuses_calls_that_cannot_be) {
   expect_refused(call(kPeer, 10, 0, {.sequence = 0}), rpc::Refused::sequence);
   expect_refused(call(kPeer, 10, 0, {.sequence = 0x8000}), rpc::Refused::sequence);
   Notification strange = call(kPeer, 10, 0, {.sequence = 1});
-  for (const std::uint64_t bit : {std::uint64_t{1} << 53, std::uint64_t{1} << 57, std::uint64_t{1} << 63}) {
+  for (const std::uint64_t bit : {std::uint64_t{1} << 53, std::uint64_t{1} << 58, std::uint64_t{1} << 63}) {
     Notification wrong = strange;
     wrong.word ^= bit;
     expect_refused(wrong, rpc::Refused::kind);
@@ -216,9 +146,11 @@ TEST_F(RpcServerMachine, turns_away_who_is_one_too_many_and_who_cannot_be) {
 }
 
 TEST_F(RpcServerMachine, puts_greetings_together_that_come_mixed) {
-  const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting());
+  using Words = std::array<std::uint32_t, kGreetingWords>;
+  const Words words[] = {std::bit_cast<Words>(greeting()), std::bit_cast<Words>(greeting())};
   for (std::size_t i = 0; i != kGreetingWords; ++i) {
-    for (const std::uint32_t mark : {1u, 2u}) hear(word_at_door(kPeer, greeting_word(mark, i, words[i])));
+    for (const std::uint32_t mark : {0u, 1u})
+      hear(word_at_door(kPeer, greeting_word(mark, i, words[mark][i])));
     hear(word_at_door(kPeer, greeting_word(3, kGreetingWords + i, 5)));  // no place of a word
   }
   EXPECT_EQ(machine.clients(), 2u);
@@ -263,12 +195,9 @@ TEST_F(RpcServerMachine, sends_long_replies_to_the_entry_of_their_stack) {
   EXPECT_TRUE(machine.settle_owed());
   EXPECT_EQ(hear(call(kPeer, 10, 3, {.sequence = 2})), Machine::Heard::call);
   machine.finish(taken, Cause::none, true, data);
-  Notification end;
-  end.kind = Notification::Kind::link_ended;
-  end.peer = kPeer;
   port.under_way = Status::pending;
   EXPECT_TRUE(machine.owes());
-  hear(end);
+  end_link(kPeer);
   EXPECT_EQ(port.cancelled, 1);
   EXPECT_FALSE(machine.owes());
 }
@@ -332,10 +261,7 @@ TEST_F(RpcServerMachine, remembers_how_the_last_calls_of_a_client_ended) {
   run(1, 1, Cause::too_deep, false);
   ASSERT_EQ(hear(call(kPeer, 10, 2, {.sequence = 3})), Machine::Heard::call);
   const Machine::Taken running = taken;
-  Notification end;
-  end.kind = Notification::Kind::link_ended;
-  end.peer = kPeer;
-  hear(end);
+  end_link(kPeer, 1000);
   EXPECT_TRUE(machine.cancelled(running));
   expect_refused(call(kPeer, 10, 3, {.sequence = 1}), rpc::Refused::key);  // it is not done any more
 
@@ -382,6 +308,10 @@ TEST_F(RpcServerMachine, tells_numbers_and_signatures) {
     return cause == Cause::none ? std::string(reinterpret_cast<const char*>(written.data()), written.size())
                                 : std::string("refused");
   };
+  std::vector<std::uint64_t> many(2 * (kMostPairs + 1), 5);
+  EXPECT_EQ(ask(Own::bind, many), "refused") << "each is looked for";
+  many.resize(2 * kMostPairs);
+  EXPECT_EQ(ask(Own::bind, many).size(), 2 * kMostPairs);
   const std::string numbers = ask(Own::bind, {hash_of("plus"), hash_of("plus()"), hash_of("minus"), 5, 6, 7});
   EXPECT_EQ(numbers, std::string("\x01\x00\xFE\xFF\xFF\xFF", 6));
   EXPECT_EQ(ask(Own::bind, {1}), "refused");
@@ -399,6 +329,136 @@ TEST_F(RpcServerMachine, lets_go_whoever_leaves_once_its_calls_are_over) {
   machine.finish(taken, Cause::none, true, {});
   EXPECT_EQ(machine.clients(), 0u);
   EXPECT_EQ(hear(call(kPeer, 10, 1, {.sequence = 2})), Machine::Heard::nothing);
+}
+
+TEST_F(RpcServerMachine, ends_the_clients_of_links_that_have_ended_alone) {
+  greet(kPeer, greeting());
+  greet(kOther, greeting());
+  ASSERT_EQ(machine.clients(), 2u);
+  end_link(kPeer, kPeer);  // of a link before
+  EXPECT_EQ(machine.clients(), 2u);
+  port.links[kPeer] = 1000;
+  end_link(kOther, kOther, ~0ull);  // of somebody else
+  EXPECT_EQ(machine.clients(), 2u);
+  Notification many;
+  many.kind = Notification::Kind::link_ended;  // of peer 0: of any
+  hear(many);
+  EXPECT_EQ(machine.clients(), 1u);
+  expect_refused(call(kPeer, 12, 0, {.sequence = 1}), rpc::Refused::key);
+  EXPECT_EQ(hear(call(kOther, 12, 0, {.sequence = 1})), Machine::Heard::call);
+  machine.finish(taken, Cause::none, true, {});
+}
+
+TEST_F(RpcServerMachine, hears_no_greeting_in_two_halves_of_two_links) {
+  const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting());
+  hear(word_at_door(kPeer, greeting_word(1, 0, words[0])));
+  end_link(kPeer, 1000);
+  for (std::size_t i = 1; i != kGreetingWords; ++i) hear(word_at_door(kPeer, greeting_word(1, i, words[i])));
+  EXPECT_EQ(machine.clients(), 0u);
+}
+
+TEST_F(RpcServerMachine, has_one_place_for_a_landing_however_often_it_greets) {
+  const Greeting same = greeting();
+  for (std::uint32_t mark = 1; mark != 6; ++mark) greet(kPeer, same, mark);
+  EXPECT_EQ(machine.clients(), 1u);
+  greet(kPeer, greeting());
+  EXPECT_EQ(machine.clients(), 2u);
+  Greeting others = same;
+  greet(kOther, others);
+  EXPECT_EQ(machine.clients(), 3u) << "another interface's has that number, too";
+}
+
+TEST_F(RpcServerMachine, holds_few_of_those_that_it_turns_away) {
+  greet(kPeer, greeting(), 1);
+  greet(kPeer, greeting(), 2);
+  port.answer = Status::connecting;
+  for (std::uint32_t mark = 3; mark != 100; ++mark) greet(kPeer, greeting(), mark);
+  EXPECT_FALSE(machine.settle_owed());
+  port.answer = Status::ok;
+  port.sent.clear();
+  EXPECT_TRUE(machine.settle_owed());
+  EXPECT_EQ(port.sent.size(), kMostTurnedAway);
+}
+
+TEST_F(RpcServerMachine, forgets_the_calls_of_who_comes_and_goes_before_those_of_others) {
+  greet(kPeer, greeting());
+  ASSERT_EQ(hear(call(kPeer, 10, 0, {.sequence = 1})), Machine::Heard::call);
+  machine.finish(taken, Cause::none, true, {});
+  end_link(kPeer, 1000);
+  for (std::uint64_t link = 2000; link != 2010; ++link) {
+    greet(kOther, greeting());
+    end_link(kOther, link);
+  }
+  greet(kPeer, greeting());
+  const std::uint32_t number = port.next_number - 2;
+  FateQuestion question{1, 0, 1};
+  ASSERT_EQ(
+      hear(call(kPeer, number, 0, {.procedure = static_cast<std::uint16_t>(Own::settle), .sequence = 1})),
+      Machine::Heard::call);
+  std::array<std::byte, 64> room;
+  Writer reply(room);
+  EXPECT_EQ(machine.administer(taken, std::as_writable_bytes(std::span{&question, 1}), reply), Cause::none);
+  EXPECT_EQ(static_cast<Fate>(room[0]), Fate::done);
+  machine.finish(taken, Cause::none, true, {});
+}
+
+TEST_F(RpcServerMachine, answers_for_no_call_whose_number_in_words_has_come_again) {
+  greet(kPeer, greeting());
+  const std::uint64_t calls = 0x1'0003;
+  for (std::uint64_t at = 1; at <= calls; at = next_sequence(at)) {
+    ASSERT_EQ(hear(call(kPeer, 10, 0, {.sequence = in_word(at)})), Machine::Heard::call);
+    machine.finish(taken, Cause::none, at % 2 == 0, {});
+  }
+  end_link(kPeer, 1000);
+  greet(kPeer, greeting());
+  std::uint16_t asked = 0;
+  const auto ask = [&](std::uint64_t sequence) {
+    FateQuestion question{1, 0, sequence};
+    EXPECT_EQ(
+        hear(call(kPeer, 12, 0, {.procedure = static_cast<std::uint16_t>(Own::settle), .sequence = ++asked})),
+        Machine::Heard::call);
+    std::array<std::byte, 64> room;
+    Writer reply(room);
+    EXPECT_EQ(machine.administer(taken, std::as_writable_bytes(std::span{&question, 1}), reply), Cause::none);
+    machine.finish(taken, Cause::none, true, {});
+    return static_cast<Fate>(room[0]);
+  };
+  EXPECT_EQ(ask(calls), Fate::not_done);  // it was odd
+  EXPECT_EQ(ask(3), Fate::unknown) << "it has the same number in words";
+  EXPECT_EQ(ask(0x8004), Fate::unknown) << "half the numbers ago";
+  EXPECT_EQ(ask(calls + 1), Fate::not_done);
+  EXPECT_EQ(ask(calls + 0x1'0000), Fate::not_done);
+}
+
+TEST_F(RpcServerMachine, lists_its_procedures_as_many_as_fit) {
+  greet(kPeer, greeting());
+  std::uint16_t sequence = 0;
+  const auto list = [&](std::uint32_t first, std::span<std::byte> room) {
+    EXPECT_EQ(hear(call(kPeer, 10, 0,
+                        {.procedure = static_cast<std::uint16_t>(Own::list), .sequence = ++sequence})),
+              Machine::Heard::call);
+    Writer reply(room);
+    const Cause cause = machine.administer(taken, std::as_writable_bytes(std::span{&first, 1}), reply);
+    machine.finish(taken, cause, true, {});
+    EXPECT_TRUE(reply.fits());
+    if (cause != Cause::none) return std::string("refused");
+    Reader from(room.first(reply.size()));
+    std::string out = std::to_string(from.number<std::uint32_t>());
+    while (from.left() != 0) {
+      std::string each;
+      Layout<std::string>::get(from, each);
+      out += " " + each;
+    }
+    EXPECT_TRUE(from.whole());
+    return out;
+  };
+  alignas(8) std::array<std::byte, 64> room;
+  EXPECT_EQ(list(0, room), "2 minus(i32,i32)->i32 plus()->i32");
+  EXPECT_EQ(list(1, room), "2 plus()->i32");
+  EXPECT_EQ(list(2, room), "2");
+  EXPECT_EQ(list(3, room), "refused");
+  EXPECT_EQ(list(0, std::span(room).first(40)), "2 minus(i32,i32)->i32");
+  EXPECT_EQ(list(0, std::span(room).first(8)), "2");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "rpc": {"hamlyn/values", "hamlyn/core", "hamlyn/rpc", "base", "library", "protocols"},
     "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
     "daemon": {"hamlyn/values", "base", "node", "segment"},
-    "c": {*PUBLIC, "base", "library", "protocols", "segment"},
+    "c": {*PUBLIC, "base", "library", "protocols", "rpc", "segment"},
     "tool": {*PUBLIC, "hamlyn", "base", "node", "library", "protocols", "segment", "rpc"},
     "examples": {*PUBLIC, "hamlyn"},  # what a user could write
 }

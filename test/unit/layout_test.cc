@@ -14,6 +14,7 @@
 namespace hamlyn::test {
 namespace {
 
+using interface::CallCounters;
 using interface::CounterPage;
 using interface::Lead;
 using interface::LinkCounters;
@@ -79,7 +80,11 @@ static_assert(offsetof(CounterPage, magic) == 0 && offsetof(CounterPage, version
               offsetof(CounterPage, link) == 1024 && offsetof(CounterPage, link) == 1024 &&
               offsetof(CounterPage, slot) == 65536 && offsetof(CounterPage, queue) == 81920 &&
               offsetof(CounterPage, terminus) == 86016 && offsetof(CounterPage, slot_refused) == 94208 &&
-              sizeof(CounterPage) == 126976);
+              offsetof(CounterPage, call) == 126976 && sizeof(CounterPage) == 208896);
+static_assert(offsetof(CallCounters, side) == 0 && offsetof(CallCounters, peer) == 8 &&
+              offsetof(CallCounters, calls) == 16 && offsetof(CallCounters, retries) == 24 &&
+              offsetof(CallCounters, failed) == 32 && offsetof(CallCounters, name) == 128 &&
+              offsetof(CallCounters, times) == 192 && sizeof(CallCounters) == 640);
 static_assert(offsetof(SlotCounters, generation) == 0 && offsetof(SlotCounters, queue) == 4 &&
               offsetof(SlotCounters, bound) == 16 && offsetof(SlotCounters, messages) == 24 &&
               offsetof(SlotCounters, most_places) == 48 && offsetof(SlotCounters, most_entries) == 52 &&

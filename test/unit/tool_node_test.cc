@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file_descriptor.h"
+#include "hamlyn/rpc/call.h"
 #include "tool/node_view.h"
 #include "tool/traffic.h"
 
@@ -75,6 +76,51 @@ TEST(ToolNode, ShowsWhatAPageSays) {
   EXPECT_EQ(link.peer, 13u);
   EXPECT_EQ(link.memory_out + link.memory_in, 16384u);
   EXPECT_EQ(link.refused, (Refusals{{"out_of_bounds", 2}, {"bad_frame", 3}}));
+}
+
+TEST(ToolNode, TellsOfCallsTheirTimesAndWhyTheyFailed) {
+  auto all = page();
+  interface::CallCounters& row = all->call[3];
+  row.side = interface::CallSide::procedure;
+  row.calls = 16'000;
+  row.retries = 7;
+  std::strcpy(row.name, "calculator.mi\nus");
+  row.failed[static_cast<std::size_t>(rpc::Cause::threw)] = 4;
+  row.failed[static_cast<std::size_t>(interface::CallEnd::given_up)] = 5;
+  row.times[interface::time_place(500)] = 980;
+  row.times[interface::time_place(3'000)] = 19;
+  row.times[interface::time_place(2'000'000)] = 1;
+  const ProcessView process = read(all.get(), sizeof *all);
+  ASSERT_TRUE(process.details);
+  ASSERT_EQ(process.details->call_rows.size(), 1u);
+  const CallView& view = process.details->call_rows[0];
+  EXPECT_EQ(view.name, "calculator.mi?us");
+  EXPECT_EQ(view.failed, (Refusals{{"threw", 4}, {"given_up", 5}}));
+  EXPECT_EQ(view.timed, 1000u);
+  EXPECT_EQ(view.median, 512u);
+  EXPECT_EQ(view.one_in_100, 3'072u);
+  EXPECT_EQ(view.one_in_1000, 3'072u);
+  NodeView node;
+  node.processes.push_back(process);
+  const std::string text = traffic_text(node, node, 1, process.pid);
+  EXPECT_NE(text.find("  512 ns  3.07 us  3.07 us  calculator.mi?us threw 4, given_up 5\n"),
+            std::string::npos)
+      << text;
+  const auto json = nlohmann::json::parse(to_json(node))["attached"][0]["details"]["call_rows"][0];
+  EXPECT_EQ(json["side"], "procedure");
+  EXPECT_EQ(json["retries"], 7);
+  EXPECT_EQ(json["failed"]["threw"], 4);
+  EXPECT_EQ(json["p99_nanoseconds"], 3'072);
+}
+
+TEST(ToolNode, HasEachTimeInTheRangeThatHoldsIt) {
+  for (std::uint64_t time = 1; time < 7'000'000'000; time += 1 + time / 9) {
+    const std::size_t place = interface::time_place(time);
+    EXPECT_LT(time, interface::least_time(place + 1)) << time;
+    EXPECT_TRUE(place == 0 || time >= interface::least_time(place)) << time;
+  }
+  EXPECT_EQ(interface::time_place(0), 0u);
+  EXPECT_EQ(interface::time_place(~0ull), interface::kCounterTimes - 1);
 }
 
 TEST(ToolNode, NamesWhatIsWrongWithAPage) {

@@ -1,5 +1,6 @@
 #pragma once
 // One call: what its handler is told of it, and how its caller learns how it ended (docs/calls.md).
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,18 +43,50 @@ enum class Cause : std::uint8_t {
   threw,            // the procedure ended by an exception, whose words are the text. It was begun
   result_too_long,  // the result does not fit the client's frames. It was done
   no_memory,        // the server has none for arguments or result; done or not, as Result::fate says
+  unanswered,       // its handler has dropped the answer. It was begun
+  too_many,         // as many answers are owed as the server lets its handlers owe
   count,            // (how many there are)
 };
 
 // The name as written above. Never null.
-const char* name(Cause cause) noexcept;
+constexpr const char* name(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::none:
+      return "none";
+    case Cause::no_procedure:
+      return "no_procedure";
+    case Cause::bad_arguments:
+      return "bad_arguments";
+    case Cause::cancelled:
+      return "cancelled";
+    case Cause::too_deep:
+      return "too_deep";
+    case Cause::threw:
+      return "threw";
+    case Cause::result_too_long:
+      return "result_too_long";
+    case Cause::no_memory:
+      return "no_memory";
+    case Cause::unanswered:
+      return "unanswered";
+    case Cause::too_many:
+      return "too_many";
+    case Cause::count:
+      break;
+  }
+  return "unknown";
+}
+
+// Says which calls belong together: it travels with a call, and into those that its handler makes. All zeros:
+// none.
+using Trace = std::array<std::byte, 16>;
 
 // One call of one client. A value, of no use to anybody else.
 struct CallId {
   std::uint64_t server = 0;    // its interface
+  std::uint64_t sequence = 0;  // of its stack's calls, never used again; 0: of no call
   std::uint32_t session = 0;   // one opening of the client
   std::uint16_t stack = 0;     // of the client's, at the server
-  std::uint16_t sequence = 0;  // 0: of no call
 };
 
 // Tells a handler of the call that it serves, if its first parameter is a `Call&`. Threads: those that the
@@ -64,8 +97,14 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  // The place of the procedure in its server's listing.
+  std::size_t procedure() const noexcept;
   // The caller's interface, as the node attests it.
   std::uint64_t client() const noexcept;
+  // The user that the caller runs as, as the node attests it.
+  std::uint32_t user() const noexcept;
+  // The trace that the caller has given the call; all zeros: none.
+  Trace trace() const noexcept;
   // Whether the caller has given up, or the time is over, or its link has ended. Runs the interface: for a
   // look now and then.
   bool cancelled() const noexcept;
@@ -74,6 +113,9 @@ class Call {
   std::chrono::nanoseconds left() const noexcept;
   // The level that the caller has chosen.
   Priority priority() const noexcept;
+
+  // Internal: for answers.
+  const internal_::rpc::Serving& serving() const noexcept { return serving_; }
 
  private:
   const internal_::rpc::Serving& serving_;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -23,6 +24,7 @@
 
 #include "hamlyn/core/interface.h"
 #include "hamlyn/rpc/call.h"
+#include "hamlyn/rpc/hooks.h"
 #include "hamlyn/rpc/listing.h"
 #include "hamlyn/values/begin.h"
 #include "hamlyn/values/priority.h"
@@ -50,6 +52,7 @@ namespace internal_::rpc {
 struct Terms {
   std::chrono::nanoseconds time = std::chrono::nanoseconds::max();
   Priority priority = Priority::normal;
+  const hamlyn::rpc::Trace* trace = nullptr;  // null: that of the call that this thread serves, if it has one
 };
 
 // Memory for a result: short ones need none of their own.
@@ -93,6 +96,8 @@ class ClientCore {
   void forget(hamlyn::rpc::CallId call) noexcept;
   hamlyn::rpc::Fate settle(hamlyn::rpc::CallId call, std::chrono::nanoseconds timeout) noexcept;
   Status leave(Row& row) noexcept;
+  // Signatures of the server's procedures, in words. Throws Error: as Failed of a call; std::bad_alloc.
+  std::vector<std::string> list(std::chrono::nanoseconds timeout);
   void drop(Row& row) noexcept;
   std::size_t stacks() const noexcept;
   std::size_t longest() const noexcept;
@@ -196,23 +201,43 @@ std::vector<Procedure> wanted(hamlyn::rpc::Listing<kFunctions...> listing) {
   return out;
 }
 
+// Called with the result of a call that was started.
+struct NoAfter {
+  template <class Returned>
+  void operator()(const hamlyn::rpc::Result<Returned>&) const noexcept {}
+};
+template <auto kFunction, class Hooks>
+struct After {
+  template <class Returned>
+  void operator()(const hamlyn::rpc::Result<Returned>& result) const noexcept {
+    call_after<kFunction>(at, result);
+  }
+  HooksAt<Hooks> at;
+};
+template <auto kFunction, class Hooks>
+using AfterOf = std::conditional_t<kHasHooks<Hooks>, After<kFunction, Hooks>, NoAfter>;
+
 }  // namespace internal_::rpc
 
 namespace rpc {
 
-// A call that was started. Whoever drops it wants no result; the call goes on. Threads: one at a time. Owner:
-// who started it; its client is there for longer.
-template <class Returned>
+// A call that was started. Whoever drops it wants no result; the call goes on. `After` is the client's hook,
+// which is called when it is over, and not for one that was dropped. Threads: one at a time. Owner: who
+// started it; its client is there for longer.
+template <class Returned, class After = internal_::rpc::NoAfter>
 class [[nodiscard]] Pending {
  public:
   // For clients.
-  Pending(internal_::rpc::ClientCore& core, internal_::rpc::Ending begun) noexcept
-      : core_(&core), begun_(std::move(begun)) {}
+  Pending(internal_::rpc::ClientCore& core, internal_::rpc::Ending begun, After after = {}) noexcept
+      : core_(&core), begun_(std::move(begun)), after_(after) {
+    if (begun_.status != Status::pending) after_(Result<Returned>(over_already()));
+  }
   Pending(Pending&& other) noexcept
-      : core_(std::exchange(other.core_, nullptr)), begun_(std::move(other.begun_)) {}
+      : core_(std::exchange(other.core_, nullptr)), begun_(std::move(other.begun_)), after_(other.after_) {}
   Pending& operator=(Pending&& other) noexcept {
     std::swap(core_, other.core_);
     std::swap(begun_, other.begun_);
+    std::swap(after_, other.after_);
     return *this;
   }
   ~Pending() {
@@ -239,7 +264,9 @@ class [[nodiscard]] Pending {
     begun_.status = ending.status == Status::ok ? Status::closed : ending.status;
     begun_.cause = ending.cause;
     begun_.fate = ending.fate;
-    return internal_::rpc::result_of<Returned>(std::move(ending), landing);
+    Result<Returned> out = internal_::rpc::result_of<Returned>(std::move(ending), landing);
+    after_(out);
+    return out;
   }
 
   // Tells of one that did not start, or whose result was taken.
@@ -254,28 +281,61 @@ class [[nodiscard]] Pending {
 
   internal_::rpc::ClientCore* core_;
   internal_::rpc::Ending begun_;
+  [[no_unique_address]] After after_;
 };
 
 // Calls with terms of their own: `client.within(5ms).call<&Calculator::add>(2, 3)`. A value, for one
 // expression. Threads: one at a time. Owner: nobody; its client is there for longer.
-template <class Type>
+template <class Type, class Hooks = NoHooks>
 class Calls {
  public:
   // For clients.
-  Calls(internal_::rpc::ClientCore& core, const internal_::rpc::Terms& terms) noexcept
-      : core_(core), terms_(terms) {}
+  Calls(internal_::rpc::ClientCore& core, const internal_::rpc::Terms& terms,
+        internal_::rpc::HooksAt<Hooks> hooks) noexcept
+      : core_(core), terms_(terms), hooks_(hooks) {}
 
   // The type that a procedure returns.
   template <auto kFunction>
   using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
+  // A call of it that was started.
+  template <auto kFunction>
+  using Started = Pending<Returned<kFunction>, internal_::rpc::AfterOf<kFunction, Hooks>>;
 
   // Has these calls and their results overtake others on the way. Up to 320 bytes of arguments; a longer
   // result goes as any.
-  Calls urgent() const noexcept { return Calls(core_, {terms_.time, Priority::urgent}); }
+  Calls urgent() const noexcept {
+    return Calls(core_, {terms_.time, Priority::urgent, terms_.trace}, hooks_);
+  }
+  // Has them carry this trace, which is there until they have left. Without, calls that a handler makes carry
+  // that of the call that it serves.
+  Calls traced(const Trace& trace) const noexcept {
+    return Calls(core_, {terms_.time, terms_.priority, &trace}, hooks_);
+  }
+  Calls traced(Trace&&) const = delete;
 
   // Calls, and waits for the result. The procedure's arguments, as it takes them.
   template <auto kFunction, class... Given>
   Result<Returned<kFunction>> call(const Given&... arguments) const {
+    Result<Returned<kFunction>> out = wait_for<kFunction>(arguments...);
+    internal_::rpc::call_after<kFunction>(hooks_, std::as_const(out));
+    return out;
+  }
+  // Starts a call, and never waits. The result's status is queue_full when all stacks are in use.
+  template <auto kFunction, class... Given>
+  Started<kFunction> start(const Given&... arguments) const {
+    internal_::rpc::Terms terms = terms_;
+    return started<kFunction>(begin<kFunction>(terms, false, nullptr, arguments...));
+  }
+  // Puts a call into a row, to leave with it.
+  template <auto kFunction, class... Given>
+  Started<kFunction> add(internal_::rpc::Row& row, const Given&... arguments) const {
+    internal_::rpc::Terms terms = terms_;
+    return started<kFunction>(begin<kFunction>(terms, false, &row, arguments...));
+  }
+
+ private:
+  template <auto kFunction, class... Given>
+  Result<Returned<kFunction>> wait_for(const Given&... arguments) const {
     internal_::rpc::Terms terms = terms_;
     internal_::rpc::Ending begun = begin<kFunction>(terms, true, nullptr, arguments...);
     if (begun.status != Status::pending) [[unlikely]]
@@ -288,20 +348,13 @@ class Calls {
     }
     return internal_::rpc::result_of<Returned<kFunction>>(std::move(ending), landing);
   }
-  // Starts a call, and never waits. The result's status is queue_full when all stacks are in use.
-  template <auto kFunction, class... Given>
-  Pending<Returned<kFunction>> start(const Given&... arguments) const {
-    internal_::rpc::Terms terms = terms_;
-    return Pending<Returned<kFunction>>(core_, begin<kFunction>(terms, false, nullptr, arguments...));
+  template <auto kFunction>
+  Started<kFunction> started(internal_::rpc::Ending begun) const noexcept {
+    if constexpr (internal_::rpc::kHasHooks<Hooks>)
+      return Started<kFunction>(core_, std::move(begun), {hooks_});
+    else
+      return Started<kFunction>(core_, std::move(begun));
   }
-  // Puts a call into a row, to leave with it.
-  template <auto kFunction, class... Given>
-  Pending<Returned<kFunction>> add(internal_::rpc::Row& row, const Given&... arguments) const {
-    internal_::rpc::Terms terms = terms_;
-    return Pending<Returned<kFunction>>(core_, begin<kFunction>(terms, false, &row, arguments...));
-  }
-
- private:
   template <auto kFunction, class... Given>
   internal_::rpc::Ending begin(internal_::rpc::Terms& terms, bool wait, internal_::rpc::Row* row,
                                const Given&... arguments) const {
@@ -310,6 +363,7 @@ class Calls {
     static_assert(internal_::rpc::Checked<Shape>::kGood);
     static_assert(std::tuple_size_v<typename Shape::Arguments> == sizeof...(Given),
                   "the procedure takes another number of arguments");
+    internal_::rpc::call_before<kFunction>(hooks_, arguments...);
     const auto start = [&](std::span<const std::byte> frame) {
       return core_.start(kPlace, frame, terms, wait, row);
     };
@@ -318,10 +372,11 @@ class Calls {
 
   internal_::rpc::ClientCore& core_;
   internal_::rpc::Terms terms_;
+  [[no_unique_address]] internal_::rpc::HooksAt<Hooks> hooks_;
 };
 
-// A client of a service whose class is `Type`.
-template <class Type>
+// A client of a service whose class is `Type`, with hooks of a class as hamlyn/rpc/hooks.h has it.
+template <class Type, class Hooks = NoHooks>
 class Client {
  public:
   using Options = ClientOptions;
@@ -330,19 +385,26 @@ class Client {
   // seed_wrong_kind (no service is registered there); version_mismatch (a procedure of that name has another
   // signature there: the text says both); peer_refused (as many clients as there may be); peer_died,
   // timed_out, cancelled, forked, invalid_argument, out_of_memory.
-  Client(Interface& interface, std::string_view name, const Options& options)
+  Client(Interface& interface, std::string_view name,
+         const Options& options) requires(!internal_::rpc::kHasHooks<Hooks>)
       : core_(interface, name, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options) {}
   Client(Interface& interface, std::string_view name) : Client(interface, name, Options{}) {}
+  // Has hooks, which are there for longer. As above.
+  Client(Interface& interface, std::string_view name, const Options& options,
+         Hooks& hooks) requires(internal_::rpc::kHasHooks<Hooks>)
+      : core_(interface, name, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options),
+        hooks_{&hooks} {}
   // Begins to open, and does not wait: `door` is what Interface::lookup says. Throws Error: seed_wrong_kind,
   // invalid_argument, out_of_memory, forked.
-  Client(Interface& interface, const Ticket& door, const Options& options, Begin)
+  Client(Interface& interface, const Ticket& door, const Options& options,
+         Begin) requires(!internal_::rpc::kHasHooks<Hooks>)
       : core_(interface, door, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options) {}
   Client(Interface& interface, const Ticket& door, Begin) : Client(interface, door, Options{}, kBegin) {}
 
   // Whether it is open, for calls. ok; timed_out: not yet; refused (as many clients as there may be), stale
   // (a procedure differs), link_ended, cancelled, forked.
   Status opened(std::chrono::nanoseconds timeout) noexcept { return core_.opened(timeout); }
-  // Opens it again after its link has ended. As `opened`.
+  // Opens it again after its link has ended. Several threads may: all wait for one opening. As `opened`.
   Status reopen(std::chrono::nanoseconds timeout) noexcept { return core_.reopen(timeout); }
 
   // Calls with the options' time, as Calls::call.
@@ -356,11 +418,14 @@ class Client {
     return plain().template start<kFunction>(arguments...);
   }
   // Calls that have no more time than that, at both sides.
-  Calls<Type> within(std::chrono::nanoseconds time) noexcept {
-    return Calls<Type>(core_, {time, Priority::normal});
+  Calls<Type, Hooks> within(std::chrono::nanoseconds time) noexcept {
+    return Calls<Type, Hooks>(core_, {time, Priority::normal, nullptr}, hooks_);
   }
   // Calls that overtake others, as Calls::urgent.
-  Calls<Type> urgent() noexcept { return plain().urgent(); }
+  Calls<Type, Hooks> urgent() noexcept { return plain().urgent(); }
+  // Calls that carry a trace, as Calls::traced.
+  Calls<Type, Hooks> traced(const Trace& trace) noexcept { return plain().traced(trace); }
+  Calls<Type, Hooks> traced(Trace&&) = delete;
 
   // Whether the server has that procedure: it may be older than this program.
   template <auto kFunction>
@@ -380,18 +445,19 @@ class Client {
   internal_::rpc::ClientCore& core() noexcept { return core_; }
 
  private:
-  Calls<Type> plain() noexcept { return Calls<Type>(core_, {core_.options().time, Priority::normal}); }
+  Calls<Type, Hooks> plain() noexcept { return within(core_.options().time); }
 
   internal_::rpc::ClientCore core_;
+  [[no_unique_address]] internal_::rpc::HooksAt<Hooks> hooks_;
 };
 
 // Calls that leave together: the server is woken once, and each costs less than by itself. Threads: one at a
 // time. Owner: who made it; its client is there for longer.
-template <class Type>
+template <class Type, class Hooks = NoHooks>
 class Row {
  public:
   // Begins a row of that client's calls.
-  explicit Row(Client<Type>& client) noexcept : client_(client) {}
+  explicit Row(Client<Type, Hooks>& client) noexcept : client_(client) {}
   Row(const Row&) = delete;
   Row& operator=(const Row&) = delete;
   // Drops the calls that have not left: their results say not_done.
@@ -406,9 +472,14 @@ class Row {
   Status leave() noexcept { return client_.core().leave(row_); }
 
  private:
-  Client<Type>& client_;
+  Client<Type, Hooks>& client_;
   internal_::rpc::Row row_;
 };
+
+// Signatures of all procedures of the service that is registered under `name`, such as
+// `minus(i32,i32)->i32`. Throws Error: as Client, and Failed.
+std::vector<std::string> procedures(Interface& interface, std::string_view name,
+                                    std::chrono::milliseconds timeout);
 
 }  // namespace rpc
 

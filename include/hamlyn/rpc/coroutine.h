@@ -19,8 +19,8 @@ namespace hamlyn {
 namespace rpc {
 
 // Awaits the result of a call that was started. It answers as Pending::wait without a time-out.
-template <class Returned>
-auto result(Loop& loop, Pending<Returned>& pending) {
+template <class Returned, class After>
+auto result(Loop& loop, Pending<Returned, After>& pending) {
   return loop.await_value([&pending] {
     Result<Returned> out = pending.wait(std::chrono::nanoseconds{0});
     const bool over = out.status() != Status::timed_out;
@@ -29,10 +29,11 @@ auto result(Loop& loop, Pending<Returned>& pending) {
 }
 
 // Calls, and awaits the result; while all stacks are in use it waits for one.
-template <auto kFunction, class Type, class... Given>
-auto call(Loop& loop, Client<Type>& client, Given... arguments) {
+template <auto kFunction, class Type, class Hooks, class... Given>
+auto call(Loop& loop, Client<Type, Hooks>& client, Given... arguments) {
   using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
-  return loop.await_value([&client, arguments..., pending = std::optional<Pending<Returned>>()]() mutable {
+  using Started = typename Calls<Type, Hooks>::template Started<kFunction>;
+  return loop.await_value([&client, arguments..., pending = std::optional<Started>()]() mutable {
     std::optional<Result<Returned>> out;
     if (!pending || pending->status() == Status::queue_full)
       pending.emplace(client.template start<kFunction>(arguments...));

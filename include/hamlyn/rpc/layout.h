@@ -59,6 +59,7 @@ class Writer {
   // Counts all that was to be written.
   std::size_t size() const noexcept { return at_; }
   bool fits() const noexcept { return at_ <= room_; }
+  std::size_t left() const noexcept { return fits() ? room_ - at_ : 0; }
   std::span<const std::byte> written() const noexcept { return {data_, at_}; }
 
  private:

@@ -18,6 +18,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "hamlyn/rpc/answer.h"
 #include "hamlyn/rpc/layout.h"
 
 namespace hamlyn {
@@ -61,6 +62,14 @@ struct Shape {
   using Arguments = std::tuple<std::remove_cvref_t<Parameters>...>;
   using Row = InRow<std::remove_cvref_t<Parameters>...>;
   static constexpr bool kAsksWho = false;
+  static constexpr bool kAnswersLater = false;
+};
+// With a parameter through which it answers later.
+template <class Owner, class Return, class Returned, class... Parameters>
+struct Shape<Owner, Return, hamlyn::rpc::Answer<Returned>, Parameters...>
+    : Shape<Owner, Returned, Parameters...> {
+  static_assert(std::is_void_v<Return>, "a procedure that answers later returns nothing by itself");
+  static constexpr bool kAnswersLater = true;
 };
 // With a first parameter that does not travel.
 template <class Owner, class Return, class... Parameters>

@@ -23,10 +23,13 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hamlyn/core/interface.h"
+#include "hamlyn/rpc/answer.h"
 #include "hamlyn/rpc/call.h"
+#include "hamlyn/rpc/hooks.h"
 #include "hamlyn/rpc/listing.h"
 #include "hamlyn/values/rights.h"
 #include "hamlyn/values/status.h"
@@ -42,6 +45,7 @@ struct ServerOptions {
   std::size_t frame = 2048;        // bytes of arguments that are copied out, 128 to 8064
   std::size_t long_frame = 65536;  // of longer ones, of which a client has one under way; 0: none
   std::size_t result = 65536;      // bytes of a result at most
+  std::uint32_t owed = 1024;       // answers that handlers may owe at a time: of all clients (Answer)
   Rights rights = {};              // who may become a client: whoever may look the name up
   Waits waits = Waits::lately;     // for calls
 };
@@ -82,7 +86,10 @@ class Reply {
   bool no_memory_ = false;
 };
 
-enum class Ran : std::uint8_t { done, bad_arguments, no_memory, too_long };
+enum class Ran : std::uint8_t { done, bad_arguments, no_memory, too_long, later, too_many, unanswered };
+
+// Has the call go on when its handler has returned. Nothing: Ran says why.
+std::pair<Owed, Ran> go_on(hamlyn::rpc::Call& call) noexcept;
 
 struct Offered {
   Procedure procedure;
@@ -104,10 +111,100 @@ Ran answer(const Type& value, Reply& reply) noexcept {
   return Ran::done;
 }
 
-template <class Type, auto kFunction>
-Ran run_procedure(void* object, std::span<std::byte> frame, Reply& reply, hamlyn::rpc::Call& call) {
+// An object, and the hooks of its server.
+template <class Type, class Hooks>
+struct Hooked {
+  Type* object;
+  HooksAt<Hooks> at;
+};
+template <class Type, class Hooks>
+struct Target {
+  using Kind = Hooked<Type, Hooks>;
+  static Type& object(void* target) noexcept { return *static_cast<Kind*>(target)->object; }
+  static HooksAt<Hooks> hooks(void* target) noexcept { return static_cast<Kind*>(target)->at; }
+};
+template <class Type>
+struct Target<Type, hamlyn::rpc::NoHooks> {
+  static Type& object(void* target) noexcept { return *static_cast<Type*>(target); }
+  static HooksAt<hamlyn::rpc::NoHooks> hooks(void*) noexcept { return {}; }
+};
+
+struct NoTarget {};
+template <class Type, class Hooks>
+using TargetOf = std::conditional_t<kHasHooks<Hooks>, Hooked<Type, Hooks>, NoTarget>;
+
+// Runs a procedure with its arguments. `later`: those in front of them that do not travel.
+template <class Type, auto kFunction, class Hooks, class... Later>
+decltype(auto) invoke_on(void* target, hamlyn::rpc::Call& call, auto& arguments, Later&&... later) {
   using Shape = ShapeAt<kFunction>;
-  using Result = typename Shape::Result;
+  Type& object = Target<Type, Hooks>::object(target);
+  return std::apply(
+      [&](auto&... all) -> decltype(auto) {
+        call_before<kFunction>(Target<Type, Hooks>::hooks(target), call, std::as_const(all)...);
+        if constexpr (Shape::kAsksWho)
+          return (object.*kFunction)(call, std::forward<Later>(later)..., std::move(all)...);
+        else
+          return (object.*kFunction)(std::forward<Later>(later)..., std::move(all)...);
+      },
+      arguments);
+}
+// Tells `after` what came: null, if it threw or answers later.
+template <auto kFunction, class Hooks>
+class TellsAfter {
+ public:
+  TellsAfter(HooksAt<Hooks> at, hamlyn::rpc::Call& call) noexcept : at_(at), call_(call) {}
+  ~TellsAfter() { call_after<kFunction>(at_, call_, result_); }
+  TellsAfter(const TellsAfter&) = delete;
+  TellsAfter& operator=(const TellsAfter&) = delete;
+  using Result = ToHooks<typename ShapeAt<kFunction>::Result>;
+  void came(const Result& result) noexcept { result_ = &result; }
+
+ private:
+  HooksAt<Hooks> at_;
+  hamlyn::rpc::Call& call_;
+  const Result* result_ = nullptr;
+};
+template <auto kFunction>
+class TellsAfter<kFunction, hamlyn::rpc::NoHooks> {
+ public:
+  TellsAfter(HooksAt<hamlyn::rpc::NoHooks>, hamlyn::rpc::Call&) noexcept {}
+  template <class Result>
+  void came(const Result&) noexcept {}
+};
+
+template <class Type, auto kFunction, class Hooks>
+Ran run_now(void* target, auto& arguments, Reply& reply, hamlyn::rpc::Call& call) {
+  using Result = typename ShapeAt<kFunction>::Result;
+  TellsAfter<kFunction, Hooks> after(Target<Type, Hooks>::hooks(target), call);
+  if constexpr (std::is_void_v<Result>) {
+    invoke_on<Type, kFunction, Hooks>(target, call, arguments);
+    static constexpr std::monostate kNothing;
+    after.came(kNothing);
+    return Ran::done;
+  } else {
+    const Result result = invoke_on<Type, kFunction, Hooks>(target, call, arguments);
+    after.came(result);
+    return answer<Result>(result, reply);
+  }
+}
+template <class Type, auto kFunction, class Hooks>
+Ran run_later(void* target, auto& arguments, hamlyn::rpc::Call& call) {
+  auto [owed, ran] = go_on(call);
+  if (!owed) return ran;
+  const TellsAfter<kFunction, Hooks> after(Target<Type, Hooks>::hooks(target), call);
+  try {
+    hamlyn::rpc::Answer<typename ShapeAt<kFunction>::Result> answer(owed);
+    invoke_on<Type, kFunction, Hooks>(target, call, arguments, std::move(answer));
+  } catch (const std::exception& error) {
+    static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, error.what()));
+  } catch (...) {
+    static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, "something that is no std::exception"));
+  }
+  return Ran::later;
+}
+template <class Type, auto kFunction, class Hooks>
+Ran run_procedure(void* target, std::span<std::byte> frame, Reply& reply, hamlyn::rpc::Call& call) {
+  using Shape = ShapeAt<kFunction>;
   Reader reader(frame);
   typename Shape::Arguments arguments{};
   try {
@@ -117,21 +214,13 @@ Ran run_procedure(void* object, std::span<std::byte> frame, Reply& reply, hamlyn
   }
   if (!reader.whole()) [[unlikely]]
     return Ran::bad_arguments;
-  const auto invoke = [&](auto&... all) -> decltype(auto) {
-    if constexpr (Shape::kAsksWho)
-      return (static_cast<Type*>(object)->*kFunction)(call, std::move(all)...);
-    else
-      return (static_cast<Type*>(object)->*kFunction)(std::move(all)...);
-  };
-  if constexpr (std::is_void_v<Result>) {
-    std::apply(invoke, arguments);
-    return Ran::done;
-  } else {
-    return answer<Result>(std::apply(invoke, arguments), reply);
-  }
+  if constexpr (Shape::kAnswersLater)
+    return run_later<Type, kFunction, Hooks>(target, arguments, call);
+  else
+    return run_now<Type, kFunction, Hooks>(target, arguments, reply, call);
 }
 
-template <class Type, auto... kFunctions>
+template <class Type, class Hooks, auto... kFunctions>
 std::vector<Offered> offered(hamlyn::rpc::Listing<kFunctions...> listing) {
   std::vector<Offered> out;
   out.reserve(sizeof...(kFunctions));
@@ -143,8 +232,8 @@ std::vector<Offered> offered(hamlyn::rpc::Listing<kFunctions...> listing) {
     each.procedure.signature = signature_of<Shape>(each.procedure.name);
     each.procedure.named = hash_of(each.procedure.name);
     each.procedure.signed_ = hash_of(each.procedure.signature);
-    each.run = run_procedure<Type, kFunction>;
-    if constexpr (std::is_void_v<typename Shape::Result>)
+    each.run = run_procedure<Type, kFunction, Hooks>;
+    if constexpr (std::is_void_v<typename Shape::Result> || Shape::kAnswersLater)
       each.short_result = true;
     else if constexpr (Fixed<typename Shape::Result>)
       each.short_result = Layout<typename Shape::Result>::kSize <= kShortReply;
@@ -173,6 +262,8 @@ class ServerCore {
 
  private:
   friend struct Serving;
+  friend struct Deferred;
+  friend struct Home;
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };
@@ -181,19 +272,27 @@ class ServerCore {
 
 namespace rpc {
 
-// Serves the functions that HAMLYN_RPC lists for `Type`, of one object.
-template <class Type>
+// Serves the functions that HAMLYN_RPC lists for `Type`, of one object, with hooks of a class as
+// hamlyn/rpc/hooks.h has it. What `before` throws is the call's end, as if the function had thrown it.
+template <class Type, class Hooks = NoHooks>
 class Server {
  public:
   using Options = ServerOptions;
 
   // Registers it under `name`. Throws Error: as Interface::publish; invalid_argument (options),
   // out_of_memory.
-  Server(Interface& interface, std::string_view name, Type& object, const Options& options)
-      : core_(interface, name, internal_::rpc::offered<Type>(internal_::rpc::listing<Type>()), &object,
+  Server(Interface& interface, std::string_view name, Type& object,
+         const Options& options) requires(!internal_::rpc::kHasHooks<Hooks>)
+      : core_(interface, name, internal_::rpc::offered<Type, Hooks>(internal_::rpc::listing<Type>()), &object,
               options) {}
   Server(Interface& interface, std::string_view name, Type& object)
       : Server(interface, name, object, Options{}) {}
+  // Has hooks, which are there for longer. As above.
+  Server(Interface& interface, std::string_view name, Type& object, const Options& options,
+         Hooks& hooks) requires(internal_::rpc::kHasHooks<Hooks>)
+      : target_{&object, {&hooks}},
+        core_(interface, name, internal_::rpc::offered<Type, Hooks>(internal_::rpc::listing<Type>()),
+              &target_, options) {}
 
   // Serves calls in this thread until `stop`, or until the interface is cancelled. ok: it was stopped;
   // cancelled, forked.
@@ -214,6 +313,7 @@ class Server {
   }
 
  private:
+  [[no_unique_address]] internal_::rpc::TargetOf<Type, Hooks> target_;
   internal_::rpc::ServerCore core_;
 };
 

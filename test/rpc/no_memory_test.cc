@@ -1,0 +1,62 @@
+// A result for which the server has no memory: its caller is told what became of the call. Replaces operator
+// new: a program of its own.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "test/rpc/noted_port.h"
+
+namespace {
+thread_local bool fails = false;
+}
+
+void* operator new(std::size_t bytes) {
+  void* const memory = fails ? nullptr : std::malloc(bytes + (bytes == 0 ? 1 : 0));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace hamlyn::test {
+namespace {
+
+TEST(RpcNoMemory, tells_what_became_of_a_call_whose_result_it_cannot_keep) {
+  NotedPort port;
+  ServerMachine<NotedPort> machine(port, {.stacks = 4, .frame = 2048}, {});
+  ServerMachine<NotedPort>::Taken taken;
+  const Greeting greeting{5, 6, 7, 8, shape_of(4, 2048), 0, 9};
+  const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting);
+  Notification next;
+  next.fast = true;
+  next.peer = 77;
+  next.slot = port.door();
+  for (std::size_t i = 0; i != kGreetingWords; ++i) {
+    next.word = greeting_word(1, i, words[i]);
+    machine.hear(next, taken);
+  }
+  ASSERT_EQ(machine.clients(), 1u);
+  next.slot = 10;
+  next.word = word_of(CallWord{.sequence = 1});
+  next.offset = port.places[10]->first;
+  ASSERT_EQ(machine.hear(next, taken), ServerMachine<NotedPort>::Heard::call);
+  port.sent.clear();
+  port.answer = Status::queue_full;
+  const std::vector<std::byte> data(100);
+  fails = true;
+  machine.finish(taken, Cause::none, true, data);
+  fails = false;
+  EXPECT_TRUE(machine.owes());
+  port.answer = Status::ok;
+  EXPECT_TRUE(machine.settle_owed());
+  ASSERT_EQ(port.sent.size(), 1u);
+  EXPECT_TRUE(port.sent[0].data.empty());
+  const ReplyWord reply = reply_of(port.sent[0].word);
+  EXPECT_TRUE(reply.good && reply.begun && reply.sequence == 1);
+  EXPECT_EQ(reply.kind, Kind::failed);
+  EXPECT_EQ(reply.cause, Cause::no_memory);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
