@@ -80,7 +80,8 @@ ServerCore::Inside::Inside(Interface& from, std::string_view called, std::vector
                options.result},
               table, static_cast<std::uint32_t>(port.door_ticket().key)),
       spin(options.waits),
-      home(std::make_shared<Home>(*this)) {}
+      home(std::make_shared<Home>(*this)),
+      reach(from) {}
 
 // --- one call
 

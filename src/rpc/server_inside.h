@@ -14,6 +14,7 @@
 #include "hamlyn/rpc/server.h"
 #include "library/call_row.h"
 #include "library/wait/waiting.h"
+#include "rpc/reference_reach.h"
 #include "rpc/server_machine.h"
 #include "rpc/server_port.h"
 #include "rpc/spin.h"
@@ -100,6 +101,7 @@ struct ServerCore::Inside {
   // Relaxed: whoever sees it late serves one call more.
   std::atomic<bool> stopped{false};
   const std::shared_ptr<Home> home;
+  Reach reach;
 
  private:
   static constexpr std::uint32_t kSettleEvery = 16;  // notifications
