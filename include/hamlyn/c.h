@@ -27,6 +27,7 @@
 #include "hamlyn/c/message_area.h"
 #include "hamlyn/c/notification.h"
 #include "hamlyn/c/notification_queue.h"
+#include "hamlyn/c/posted_slot.h"
 #include "hamlyn/c/remote.h"
 #include "hamlyn/c/send_buffer_area.h"
 #include "hamlyn/c/slot.h"

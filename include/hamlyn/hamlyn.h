@@ -14,6 +14,7 @@
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/multicast.h"
 #include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/posted_slot.h"
 #include "hamlyn/core/send_buffer_area.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"

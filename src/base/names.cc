@@ -117,6 +117,7 @@ constexpr CodeRow<Refusal> kRefusals[] = {
     {Refusal::inhibited, "inhibited"},
     {Refusal::hold_full, "hold_full"},
     {Refusal::not_permitted, "not_permitted"},
+    {Refusal::no_buffer, "no_buffer"},
 };
 
 constexpr CodeRow<Failure> kFailures[] = {

@@ -12,6 +12,7 @@
 #include "hamlyn/core/mapped_slot.h"
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/posted_slot.h"
 #include "hamlyn/core/send_buffer_area.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
@@ -127,6 +128,9 @@ struct hamlyn_slot {
   hamlyn::c::Use area_use;
   hamlyn::c::Use queue_use;
   hamlyn::Slot it;
+};
+struct hamlyn_posted_slot : hamlyn::c::Handle<hamlyn::PostedSlot> {
+  using Handle::Handle;
 };
 struct hamlyn_terminus : hamlyn::c::Handle<hamlyn::Terminus> {
   using Handle::Handle;

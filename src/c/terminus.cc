@@ -75,6 +75,16 @@ hamlyn_status hamlyn_send(hamlyn_terminus* terminus, const hamlyn_ticket* ticket
   });
 }
 
+hamlyn_status hamlyn_send_posted(hamlyn_terminus* terminus, const hamlyn_ticket* ticket, const void* data,
+                                 std::size_t length, std::uint64_t word, const hamlyn_send_options* options,
+                                 hamlyn_send_handle* handle) {
+  if (terminus == nullptr || ticket == nullptr || !readable(data, length))
+    return invalid_argument(__func__, "a NULL argument");
+  return send_with(__func__, options, handle, [&](const auto& how, auto* own) {
+    return terminus->it.send_posted(from(*ticket), bytes_at(data, length), word, how, own);
+  });
+}
+
 hamlyn_status hamlyn_send_share(hamlyn_terminus* terminus, const hamlyn_share* share, const void* data,
                                 std::size_t length, const hamlyn_send_options* options,
                                 hamlyn_send_handle* handle) {

@@ -14,6 +14,7 @@ namespace hamlyn::internal_::interface {
 Refusal Core::deposit_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept {
   Acknowledgements& owed = link.acknowledgements;
   if (owed.promised_count + owed.due_count == kAcknowledgementLimit) return Refusal::over_budget;
+  if (is_posted(packet)) return deposit_posted_acknowledged(link, packet, payload);
   SlotRecord& slot = slot_of(slots_, packet.slot);
   Refusal cause = check_acknowledged(slots_, packet);
   if (cause == Refusal::none) cause = deposit_counted<false>(link, slot, packet, payload, packet.lead.length);

@@ -333,6 +333,10 @@ template <bool OfArea>
 Refusal Core::deposit_counted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                               std::uint64_t length) noexcept {
   const Refusal cause = check_counted(slot, packet, length);
+  if (!OfArea && cause == Refusal::bad_entry && is_posted(packet)) {
+    std::uint32_t taken;
+    return deposit_posted(link, slot, packet, payload, taken);
+  }
   if (cause != Refusal::none) return cause;
   MetadataEntry& entry = slot.entries[packet.entry];
   const std::uint32_t message = message_of(packet.word);

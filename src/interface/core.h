@@ -23,6 +23,7 @@
 #include "interface/link_sets.h"
 #include "interface/packets/checks.h"
 #include "interface/packets/packet.h"
+#include "interface/packets/posted_packet.h"
 #include "interface/packets/put_packet.h"
 #include "interface/puts/lost_puts.h"
 #include "interface/queue.h"
@@ -178,8 +179,10 @@ class Core {
   // Fails the entries whose time has come. True if there were any.
   bool expire(std::uint64_t now) noexcept;
   // Tells the receiver that the rest of a message is lost (paper 1, section 3.7). `rest`: the sum that the
-  // deltas of its packets that have left lack.
-  void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept;
+  // deltas of its packets that have left lack. Of one to a posted buffer it is bytes, and `whole` says how
+  // long the message is (posted_packet.h).
+  void abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest,
+               std::uint64_t whole) noexcept;
   // Sends a packet of one cell as soon as there is room, and before what comes later.
   void say_at_last(Link& link, const Packet& packet) noexcept;
   // Tells the owner that nobody waits for the watch of that number any more.
@@ -195,6 +198,12 @@ class Core {
       completion_taken(out, queue.taken_generation());
     }
   }
+
+  // Slots with posted buffers (posted.cc). make_posted_slot throws as make_slot does.
+  std::uint32_t make_posted_slot(Queue* queue, std::uint32_t buffers, bool halts);
+  Status post(std::uint32_t slot, std::span<const std::span<std::byte>> pieces,
+              std::uint64_t number) noexcept;
+  Status take_back_posted(std::uint32_t slot, std::uint64_t& number) noexcept;
 
   // Puts (puts.cc), of a slot that takes them.
   void set_control(std::uint32_t slot, Control control) noexcept;
@@ -392,6 +401,23 @@ class Core {
   bool send_limit(Link& link) noexcept;
   Refusal take_limit(Link& link, const Packet& packet) noexcept;
   Refusal take_credit(Link& link, const Packet& packet) noexcept;
+
+  // Messages to posted buffers (posted.cc).
+  std::uint32_t find_posted(const Link& link, const SlotRecord& slot, std::uint32_t message,
+                            std::uint32_t& under_way) const noexcept;
+  Refusal begin_posted(Link& link, SlotRecord& slot, const Packet& packet, const PostedPart& part,
+                       std::uint32_t under_way, std::uint32_t& index) noexcept;
+  Refusal deposit_posted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                         std::uint32_t& index) noexcept;
+  Refusal deposit_posted_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept;
+  Arrived take_posted(Link& link, const Words& words, SlotRecord& slot, const Payload& payload, Queue& queue,
+                      Notification& out) noexcept;
+  void complete_posted(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t index,
+                       std::uint64_t peer) noexcept;
+  void halt(SlotRecord& slot, std::uint32_t slot_index, Refusal cause, std::uint64_t peer) noexcept;
+  void halt_taken(const Notification& notification, std::uint32_t generation) noexcept;
+  Refusal abandon_posted(Link& link, const Packet& packet) noexcept;
+  void note_lost_posted(Link& link, Refusal cause, const Packet& packet) noexcept;
 
   // Puts (puts.cc).
   Refusal take_put(Link& link, const Packet& packet, const Payload& payload) noexcept;

@@ -167,7 +167,7 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_whole(Link& link,
   if (slot.mode != Mode::guarded || check_key(slot, words.word[kKeyWord]) != Refusal::none ||
       check_bounds(slot, words.word[kOffsetWord], lead.length) != Refusal::none || slot.queue != &queue)
       [[unlikely]] {
-    return Arrived::other;
+    return take_posted(link, words, slot, payload, queue, out);
   }
   link.cached.counted_last = low_half(words.word[kEntryWord]) != kNoEntry;
   const Arrived arrived = link.cached.counted_last ? take_counted(link, words, slot, payload, out)

@@ -11,17 +11,13 @@ namespace {
 // Whether a message, or a group's, may still come. Then it cannot be armed.
 bool waits(const MetadataEntry& entry) noexcept {
   return entry.state == EntryState::armed || entry.state == EntryState::filling ||
-         entry.state == EntryState::gathering;
+         entry.state == EntryState::gathering || entry.state == EntryState::taking;
 }
 
 // Whether its notification waits to be taken: the queue has room for one of each entry (paper 0,
 // section 2.8).
 bool unread(const MetadataEntry& entry) noexcept {
   return entry.state == EntryState::complete || entry.state == EntryState::failed;
-}
-
-bool may_be_armed(const MetadataEntry& entry) noexcept {
-  return entry.state == EntryState::idle || entry.state == EntryState::read;
 }
 
 }  // namespace
@@ -40,7 +36,7 @@ Status Core::arm(std::uint32_t slot_index, std::uint32_t entry_index) noexcept {
 }
 
 inline Status Core::arm(MetadataEntry& entry, EntryState state) noexcept {
-  if (!may_be_armed(entry)) return Status::invalid;
+  if (!is_unused(entry)) return Status::invalid;
   if (entry.deadline != 0) [[unlikely]]
     forget_deadline(entry);
   entry.user_length = 0;
@@ -54,7 +50,7 @@ Status Core::arm_anew(std::uint32_t slot_index, std::uint32_t entry_index, const
   SlotRecord& slot = slots_[slot_index];
   if (slot.mode == Mode::guarded || entry_index >= slot.entry_count) return Status::invalid;
   MetadataEntry& entry = slot.entries[entry_index];
-  if (!may_be_armed(entry)) return Status::invalid;
+  if (!is_unused(entry)) return Status::invalid;
   if (limits.base > slot.bound) return Status::out_of_bounds;
   entry.base = limits.base;
   entry.bound = std::min(limits.bound, slot.bound - limits.base);
@@ -203,7 +199,7 @@ template Refusal Core::deposit_grouped<true>(Link&, SlotRecord&, const Packet&, 
 void Core::notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept {
   notification.message_id = entry.message;
   notification.offset = entry.offset;
-  notification.length = entry_bytes(slot, entry);
+  notification.length = slot.posted == nullptr ? entry_bytes(slot, entry) : entry.length;
   HAMLYN_ASSERT(slot.unread < slot.entry_count,
                 "an entry is not armed again before its notification is taken");
   slot.counters->most_entries = std::max(slot.counters->most_entries, ++slot.unread);
@@ -251,6 +247,7 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
     entry.length = 0;
     entry.user_length = 0;
   }
+  if (slot.posted != nullptr) slot.posted->end(entry_index);
   entry.state = EntryState::failed;
   entry.accumulator = 0;
   settle_promises(slot_index, entry_index, Refusal::stale_message);
@@ -271,8 +268,11 @@ void Core::notify_after(std::uint32_t slot, std::uint32_t messages) noexcept {
 void Core::completion_taken(Notification& notification, std::uint32_t generation) noexcept {
   if (notification.kind == Notification::Kind::protocol_error) return error_taken(notification);
   if (is_of_puts(notification)) return puts_taken(notification, generation);
-  if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
-    return notification.kind == Notification::Kind::resource_exhausted ? error_taken(notification) : void();
+  if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed) {
+    if (notification.kind == Notification::Kind::resource_exhausted) error_taken(notification);
+    if (notification.kind == Notification::Kind::halted) halt_taken(notification, generation);
+    return;
+  }
   SlotRecord& slot = slots_[index_of(notification.slot)];
   if (!slot.live || slot.generation != generation) return;
   HAMLYN_ASSERT(notification.entry < slot.entry_count, "notifications in the queue are this side's own");

@@ -59,7 +59,8 @@ void Core::fail_block(const Ended& link, std::uint32_t slot_index, std::size_t b
   looks_ += end - begin;
   for (std::uint32_t e = begin; e < end; ++e) {
     const MetadataEntry& entry = slot.entries[e];
-    const bool waits = entry.state == EntryState::armed || entry.state == EntryState::filling;
+    const bool waits = entry.state == EntryState::armed || entry.state == EntryState::filling ||
+                       entry.state == EntryState::taking;
     const bool its_own = entry.state == EntryState::gathering ? (links_of(slot, e)[word] & bit) != 0
                                                               : waits && entry.link == link.serial;
     if (its_own) fail(slot, slot_index, e, Failure::link_ended, link.peer);

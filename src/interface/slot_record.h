@@ -14,6 +14,7 @@
 #include "interface/packets/metadata.h"
 #include "interface/packets/packet.h"
 #include "interface/places/guests.h"
+#include "interface/posted/posted.h"
 #include "interface/puts/puts.h"
 #include "interface/queue.h"
 #include "interface/remote/call_word.h"
@@ -49,6 +50,7 @@ struct SlotRecord {
   std::unique_ptr<void*[]> pointers;  // the user's own, one per entry
   std::unique_ptr<Guests> guests;     // null: its tickets suffice
   std::unique_ptr<Puts> puts;         // null: it takes none
+  std::unique_ptr<Posted> posted;     // its entries are buffers that were posted; else null
   std::uint32_t messages_to_go = 0;   // before the next notification; 0: each has one
   std::uint32_t unread = 0;           // notifications of its entries that stand in the queue
   // By which notifications name it.

@@ -89,7 +89,8 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   HAMLYN_ASSERT(slot.live && slot.queue->users != 0, "a slot goes once");
   HAMLYN_ASSERT(slot.first_record == 0, "its places went before");
   --slot.queue->users;
-  slot.queue->expect_no_more(slot.entry_count + (slot.puts != nullptr ? Puts::kKinds : 0));
+  slot.queue->expect_no_more(slot.entry_count + (slot.puts != nullptr ? Puts::kKinds : 0) +
+                             (slot.posted != nullptr ? 1 : 0));
   slot.live = false;
   forget_slots();
   slot.entries = nullptr;
@@ -97,6 +98,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   slot.entry_memory.reset();
   slot.pointers.reset();
   slot.puts.reset();
+  slot.posted.reset();
   slot.guests.reset();
   slot.links = {};
   slot.fillers = {};

@@ -16,7 +16,8 @@ constexpr std::size_t kBucketsLimit = 256;
 
 // Whether a receiver may remember the message of which it has said so (Core::note_lost).
 bool is_remembered(Refusal cause) noexcept {
-  return cause == Refusal::entry_not_armed || cause == Refusal::entry_busy || cause == Refusal::stale_message;
+  return cause == Refusal::entry_not_armed || cause == Refusal::entry_busy ||
+         cause == Refusal::stale_message || cause == Refusal::no_buffer || cause == Refusal::too_long;
 }
 }  // namespace
 
@@ -153,7 +154,7 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   // A message that is stored in place has landed before anybody could ask, and one packet tells of it: to be
   // asked for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
-  work.from_area = work.area_gone = work.is_put = false;
+  work.from_area = work.area_gone = work.is_put = work.is_posted = false;
   return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full, queue);
 }
 
@@ -177,18 +178,13 @@ Status Terminus::send_at_once(const Ticket& ticket, std::uint32_t count, std::sp
   const Status status = link->put(packet, data.data(), options.metadata.data(), priority_);
   if (status != Status::ok) [[unlikely]]
     return status;
-  core_.warm(*link);  // who is sent something may well answer
-  ++counters_.messages;
-  counters_.bytes += data.size();
-  ++sent_;
-  if (handle != nullptr) *handle = {sent_, index_of(*free_.first())};
-  if (waiting_.empty()) SequenceWord<>::tell(sequence_, sent_);
+  left_at_once(*link, data.size(), handle);
   return Status::ok;
 }
 
 Status Terminus::check(const Ticket& ticket, std::uint64_t length,
                        const SendOptions& options) const noexcept {
-  if (invalid(ticket) != nullptr || ticket.fast()) return Status::invalid;
+  if (invalid(ticket) != nullptr || ticket.entry >= Ticket::kPosted) return Status::invalid;
   if (options.metadata.size() > kMetadataLimit || length > 0xFFFFFFFFu) return Status::too_long;
   if (options.offset > ticket.bound || length > ticket.bound - options.offset) return Status::out_of_bounds;
   if (!is_element(options.element)) return Status::invalid;
@@ -305,7 +301,7 @@ Status Terminus::place(Work& work, bool full) noexcept {
     } else {
       counters_.no_room += last == Status::queue_full;
       core_.departures().start(*destination,
-                               last == Status::ok ? LinkLevel::State::ready : LinkLevel::State::full);
+                               last == Status::queue_full ? LinkLevel::State::full : LinkLevel::State::ready);
     }
   }
   work.destination = destination;
@@ -327,6 +323,7 @@ void Terminus::start(Work& work) noexcept {
 
 Status Terminus::put_one_packet(Work& work) noexcept {
   if (work.is_put) return put_next(work);
+  if (work.is_posted) return put_posted(work);
   if (work.parts != 0) return put_gathered(work);
   if (work.in_place) return put_in_place(work);
   const bool first = work.packets_left == 0;
@@ -366,8 +363,8 @@ void Terminus::finish(Work& work, Status status) noexcept {
   // has left whole may have arrived, and its entry may be armed for another.)
   if (begun && !work.lent && !work.left && !work.is_put &&
       (status == Status::cancelled || (status == Status::refused && is_remembered(work.refusal))))
-    core_.abandon(*work.link, work.ticket, work.message,
-                  work.parts == 0 ? work.packets_left : work.count - work.packets_sent);
+    abandon(work);
+  if (work.is_posted) fills_no_more(work);
   if (work.is_put && work.notify && status != Status::ok && work.link != nullptr) give_place_back(work);
   work.status = status;
   if (!work.left) core_.departures().count(-1);
@@ -388,6 +385,16 @@ void Terminus::finish(Work& work, Status status) noexcept {
   free_.append(work);
   SequenceWord<>::tell(sequence_, waiting_.empty() ? sent_ : waiting_.first()->sequence - 1);
   if (work.queue != nullptr) tell(work);
+}
+
+// Says that the rest of a message will not come: of a counted one the sum that its deltas lack, of one to a
+// posted buffer the bytes.
+void Terminus::abandon(const Work& work) noexcept {
+  const std::uint32_t rest = work.is_posted    ? static_cast<std::uint32_t>(work.length - work.sent)
+                             : work.parts == 0 ? work.packets_left
+                                               : work.count - work.packets_sent;
+  const std::uint64_t whole = work.is_posted ? work.length : 0;
+  core_.abandon(*work.link, work.ticket, work.message, rest, whole << 32);
 }
 
 // --- messages that have left, and wait to be acknowledged

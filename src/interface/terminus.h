@@ -41,6 +41,9 @@ class Terminus {
   }
   Status send(const Share& share, std::span<const std::byte> data, const SendOptions& options,
               SendHandle* handle, Queue* queue = nullptr) noexcept;
+  // To the oldest buffer of a slot with posted buffers (posted/terminus_posted.cc).
+  Status send_posted(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                     const SendOptions& options, SendHandle* handle, Queue* queue = nullptr) noexcept;
   Status cancel(SendHandle handle) noexcept;
 
   // Send buffer areas by tag, and messages out of them (terminus_areas.cc).
@@ -154,7 +157,7 @@ class Terminus {
   Status place_free(const Ticket& ticket) noexcept;
 
   // For the order of departures. One packet of a destination's first message, its length added to `bytes`:
-  // ok, queue_full, or link_ended.
+  // ok, queue_full, link_ended, or pending: it waits for other messages, not for room.
   Status depart_one(Destination& destination, std::size_t& bytes) noexcept;
   // False: all of it waits for something else.
   bool link_made(Destination& destination, Link& link) noexcept;
@@ -243,6 +246,9 @@ class Terminus {
     std::uint64_t opening = 0;     // by which it leaves
     bool notify = false;           // of a put: its last packet says so
     bool strided = false;          // likewise
+    bool is_posted = false;
+    bool fills = false;             // of several packets, to a posted buffer, and not over
+    std::uint64_t posted_word = 0;  // the sender's, for the notification there
     Strides strides;
     Queue* queue = nullptr;  // hears of its end; a place is reserved there
     std::uint64_t word = 0;  // for it
@@ -334,6 +340,20 @@ class Terminus {
   void leave_destination(Work& work) noexcept;
   void forget_destination(DestinationQueue& destination) noexcept;
   Status put_one_packet(Work& work) noexcept;
+  Status posted_at_once(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                        const SendOptions& options, SendHandle* handle) noexcept;
+  Status put_posted(Work& work) noexcept;
+  static void fills_no_more(Work& work) noexcept;
+  void abandon(const Work& work) noexcept;
+  // A message that went straight into the link, without an entry.
+  void left_at_once(Link& link, std::size_t bytes, SendHandle* handle) noexcept {
+    core_.warm(link);  // who is sent something may well answer
+    ++counters_.messages;
+    counters_.bytes += bytes;
+    ++sent_;
+    if (handle != nullptr) *handle = {sent_, index_of(*free_.first())};
+    if (waiting_.empty()) SequenceWord<>::tell(sequence_, sent_);
+  }
   void start(Work& work) noexcept;
   void finish(Work& work, Status status) noexcept;
 

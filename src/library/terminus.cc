@@ -114,6 +114,19 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
   return status;
 }
 
+Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                             const SendOptions& options, SendHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
+  if (!engine.lock().enter()) [[unlikely]]
+    return Status::forked;
+  const Status status = terminus_->send_posted(ticket, data, word, options, handle, *queue);
+  if (status == Status::pending) engine.departure_waits();
+  engine.lock().leave();
+  return status;
+}
+
 Status Terminus::bind(std::uint32_t tag, SendBufferArea& area) {
   if (&area.interface() != &interface_) return Status::invalid;
   const base::RunLockGuard guard(interface_.engine().lock());

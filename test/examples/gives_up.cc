@@ -19,7 +19,7 @@ bool give_up(Manager& manager, const Ticket& ticket) {
   const base::RunLockGuard guard(engine.lock());
   interface::Link* const link = engine.core().find_link(ticket.interface);
   if (link == nullptr) return false;
-  engine.core().abandon(*link, ticket, engine.core().next_message(), 1);
+  engine.core().abandon(*link, ticket, engine.core().next_message(), 1, 0);
   return true;
 }
 

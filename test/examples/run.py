@@ -178,6 +178,7 @@ def main(daemon, program, gives_up=None, peer=None):
             "multicast": "3 have got it, 0 have not: ok",
             "areas": "Gathered: 500010 bytes",
             "priorities": "answered while the bulk was under way",
+            "posted": "20 messages, 19000 bytes, in 8 buffers",
             "sends": "64 messages of 200000 bytes, 8 at a time",
             "termini": "3 termini have sent 8 messages each",
             "remote": "1000 jobs, each done once",

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -32,17 +33,18 @@ using interface::Packet;
 constexpr std::uint64_t kPeer = 80;
 constexpr std::size_t kSlotBytes = 4096;
 constexpr std::uint32_t kEntries = 4;
+constexpr std::uint32_t kBuffer = 1000;
 constexpr std::byte kGuard{0xC3};
-constexpr std::size_t kPlaces = 9;  // guard, slot, guard, slot, ... guard
+constexpr std::size_t kPlaces = 11;  // guard, slot, guard, slot, ... guard; the last slot's is buffers
 constexpr std::size_t kShownBytes = 4096;
 constexpr std::uint16_t kShown = 5;  // the number of the area that was shown, and its generation
 
-Goal goals[] = {{"messages and puts that arrived", 200},  {"refusals that were told", 200},
-                {"answers to what was asked here", 50},   {"puts that were told", 200},
-                {"pieces of slots that were got", 200},   {"rings that were longer", 200},
-                {"bytes of the shown area in slots", 200}};
+Goal goals[] = {{"messages and puts that arrived", 200},   {"refusals that were told", 200},
+                {"answers to what was asked here", 50},    {"puts that were told", 200},
+                {"pieces of slots that were got", 200},    {"rings that were longer", 200},
+                {"bytes of the shown area in slots", 200}, {"buffers that took a message", 200}};
 Goal &arrived = goals[0], &refused = goals[1], &answered = goals[2], &told = goals[3], &pieces = goals[4],
-     &grown = goals[5], &copied = goals[6];
+     &grown = goals[5], &copied = goals[6], &taken = goals[7];
 
 struct Alone final : interface::Surroundings {
   std::mt19937_64 keys{1};
@@ -80,6 +82,8 @@ class Siege {
       for (std::uint32_t e = 0; e < kEntries && modes[i] != Mode::guarded; ++e)
         static_cast<void>(core_.arm_anew(slots_.back(), e, {1024, 512}));
     }
+    posted_ = core_.make_posted_slot(queue_, kEntries, pick(4) == 0);
+    for (std::uint64_t buffer = 0; buffer != kEntries; ++buffer) post(buffer);
     join();
   }
   ~Siege() { part(); }
@@ -155,6 +159,13 @@ class Siege {
     if (status == Status::pending) asked_.push_back(handle);
   }
 
+  // In two pieces.
+  void post(std::uint64_t buffer) {
+    const auto part = std::span(area_).subspan(9 * kSlotBytes + buffer * kBuffer, kBuffer);
+    const std::array<std::span<std::byte>, 2> two{part.first(100), part.subspan(100)};
+    static_cast<void>(core_.post(posted_, two, buffer));
+  }
+
   std::uint64_t pick(std::uint64_t below) { return input_.pick(below); }
   void name(Packet& packet, std::size_t slot) {
     packet.slot = slots_[slot];
@@ -182,6 +193,31 @@ class Siege {
       packet.lead.metadata_length = static_cast<std::uint8_t>(pick(4) == 0 ? pick(61) : 0);
     }
     input_.fill(packet.data);
+    return packet;
+  }
+
+  // To a posted buffer: a whole message, or a part of one of a few.
+  Packet to_posted() {
+    Packet packet{};
+    packet.slot = posted_;
+    packet.generation = core_.slot(posted_).generation;
+    packet.key = core_.slot(posted_).key;
+    input_.fill(packet.data);
+    const std::uint32_t sizes[] = {0, 1, 16, 17, 100, 512};
+    const std::uint32_t length = sizes[pick(std::size(sizes))];
+    packet.lead.operation = pick(4) == 0 ? Operation::write_acknowledged : Operation::write;
+    packet.lead.length = static_cast<std::uint16_t>(length);
+    const bool whole = pick(2) == 0;
+    const std::uint32_t total = whole ? length : static_cast<std::uint32_t>(pick(kBuffer + 8));
+    set_posted(packet, {.at = whole ? 0 : static_cast<std::uint32_t>(pick(total + 1)),
+                        .length = length,
+                        .total = total,
+                        .message = static_cast<std::uint32_t>(pick(6)),
+                        .word = pick(7)});
+    if (pick(12) == 0) {
+      packet.lead.operation = Operation::abandon;
+      packet.lead.length = 0;
+    }
     return packet;
   }
 
@@ -346,11 +382,12 @@ class Siege {
   }
 
   Packet any() {
-    const std::uint64_t kind = pick(10);
+    const std::uint64_t kind = pick(11);
     Packet packet = kind < 2    ? request()
                     : kind < 4  ? put()
                     : kind == 4 ? from_area()
                     : kind == 5 ? watch()
+                    : kind == 6 ? to_posted()
                                 : right();
     auto* const words = reinterpret_cast<std::uint32_t*>(&packet);
     switch (pick(6)) {
@@ -452,6 +489,7 @@ class Siege {
       if (run_out || next.kind == Notification::Kind::protocol_error) ++refused.times;
       const bool put = next.kind >= Notification::Kind::put && next.kind <= Notification::Kind::fetched;
       told.times += put ? 1 : 0;
+      if (next.kind == Notification::Kind::halted) core_.slot(posted_).posted->resume();
       if (next.kind == Notification::Kind::message || put) {
         ++arrived.times;
         ASSERT_LE(next.offset, kSlotBytes);
@@ -460,6 +498,10 @@ class Siege {
       if (next.kind == Notification::Kind::message || next.kind == Notification::Kind::failed) {
         if (next.fast) continue;
         const std::uint32_t slot = interface::index_of(next.slot);
+        if (slot == posted_) {
+          take_buffer(next);
+          continue;
+        }
         if (pick(2) == 0) {
           static_cast<void>(core_.arm(slot, next.entry));
         } else {
@@ -468,6 +510,16 @@ class Siege {
         if (pick(4) == 0) static_cast<void>(core_.fail_at(slot, next.entry, now_ + pick(4)));
       }
     }
+  }
+
+  // Each comes back once before it is posted again, and with no more than it holds.
+  void take_buffer(const Notification& next) {
+    ASSERT_LT(next.offset, kEntries);
+    ASSERT_LE(next.length, kBuffer);
+    taken.times += next.kind == Notification::Kind::message;
+    post(next.offset);
+    const interface::SlotRecord& slot = core_.slot(posted_);
+    ASSERT_LE(slot.posted->in_use() + slot.unread, kEntries);
   }
 
   // What the victim tells the rogue: never of bytes that stand outside of the slots.
@@ -528,6 +580,7 @@ class Siege {
   Core core_{surroundings_, *counters_};
   interface::Queue* queue_ = nullptr;
   std::vector<std::uint32_t> slots_;
+  std::uint32_t posted_ = 0;
   shm::Mapping shown_;
   shm::OwnedMemory theirs_;
   shm::OwnedMemory ring_;

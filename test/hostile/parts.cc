@@ -131,6 +131,7 @@ class Victim {
       case Notification::Kind::fetched:
       case Notification::Kind::sent:
       case Notification::Kind::send_failed:
+      case Notification::Kind::halted:
         break;
     }
   }

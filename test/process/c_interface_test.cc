@@ -30,7 +30,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_INVALID_ARGUMENT, 100 + static_cast<int>(ErrorCode::invalid_argument));
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_SEED_FORGED), "seed_forged");
   EXPECT_STREQ(hamlyn_status_name(HAMLYN_NODE_UNREACHABLE), "node_unreachable");
-  EXPECT_EQ(HAMLYN_REFUSAL_NOT_PERMITTED + 1, static_cast<int>(Refusal::count));
+  EXPECT_EQ(HAMLYN_REFUSAL_NO_BUFFER + 1, static_cast<int>(Refusal::count));
   EXPECT_STREQ(hamlyn_refusal_name(HAMLYN_REFUSAL_BAD_KEY), name(Refusal::bad_key));
   EXPECT_EQ(HAMLYN_FAILURE_MISCOUNTED, static_cast<int>(Failure::miscounted));
   EXPECT_EQ(HAMLYN_REMOTE_FAILED, static_cast<int>(Notification::Kind::remote_failed));
@@ -38,6 +38,7 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
   EXPECT_EQ(HAMLYN_RESOURCE_EXHAUSTED, static_cast<int>(Notification::Kind::resource_exhausted));
   EXPECT_EQ(HAMLYN_SENT, static_cast<int>(Notification::Kind::sent));
   EXPECT_EQ(HAMLYN_SEND_FAILED, static_cast<int>(Notification::Kind::send_failed));
+  EXPECT_EQ(HAMLYN_HALTED, static_cast<int>(Notification::Kind::halted));
   EXPECT_EQ(HAMLYN_COMPARE_AND_SWAP, static_cast<int>(FetchOp::compare_and_swap));
   EXPECT_EQ(HAMLYN_REASON_NO_DESCRIPTORS, static_cast<int>(LinkReason::no_descriptors));
   EXPECT_EQ(HAMLYN_REASON_ENDED, static_cast<int>(LinkReason::ended));
@@ -95,6 +96,14 @@ TEST_F(CInterface, refuses_what_is_null) {
       hamlyn_poll(nullptr, nullptr, 1, &size),
       hamlyn_receive(nullptr, 0, nullptr),
       hamlyn_queue_descriptor(nullptr, nullptr),
+      hamlyn_posted_slot_make(nullptr, nullptr, nullptr),
+      hamlyn_posted_slot_number(nullptr, nullptr),
+      hamlyn_posted_slot_ticket(nullptr, &ticket),
+      hamlyn_posted_slot_post(nullptr, nullptr, 0, 0),
+      hamlyn_posted_slot_take_back(nullptr, nullptr),
+      hamlyn_posted_slot_resume(nullptr),
+      hamlyn_posted_slot_change_key(nullptr),
+      hamlyn_send_posted(nullptr, &ticket, nullptr, 0, 0, nullptr, nullptr),
       hamlyn_slot_make(nullptr, nullptr, nullptr, nullptr),
       hamlyn_slot_number(nullptr, nullptr),
       hamlyn_slot_ticket(nullptr, &ticket),

@@ -411,5 +411,63 @@ TEST_F(CInterface, remote_operations) {
   });
 }
 
+TEST_F(CInterface, posted_buffers) {
+  in_child([&] {
+    Ends ends(node().options(), {});
+    hamlyn_posted_slot* slot = nullptr;
+    hamlyn_posted_slot_options options{sizeof options, 2, 8};
+    EXPECT_EQ(hamlyn_posted_slot_make(ends.queue, &options, &slot), HAMLYN_INVALID_ARGUMENT);
+    options.flags = HAMLYN_HALTS;
+    ASSERT_OK(hamlyn_posted_slot_make(ends.queue, &options, &slot));
+    std::string first(8, 0), second(8, 0);
+    const hamlyn_posted_piece pieces[] = {{first.data(), 4}, {second.data(), 8}};
+    const hamlyn_posted_piece nowhere{nullptr, 3};
+    EXPECT_EQ(hamlyn_posted_slot_post(slot, nullptr, 1, 0), HAMLYN_INVALID_ARGUMENT);
+    EXPECT_EQ(hamlyn_posted_slot_post(slot, &nowhere, 1, 0), HAMLYN_INVALID_ARGUMENT);
+    EXPECT_EQ(hamlyn_posted_slot_post(slot, pieces, 17, 0), HAMLYN_INVALID_ARGUMENT);
+    ASSERT_OK(hamlyn_posted_slot_post(slot, pieces, 2, 41));
+    std::uint64_t number = 0;
+    ASSERT_OK(hamlyn_posted_slot_take_back(slot, &number));
+    EXPECT_EQ(number, 41u);
+    EXPECT_EQ(hamlyn_posted_slot_take_back(slot, &number), HAMLYN_NOT_READY);
+    ASSERT_OK(hamlyn_posted_slot_post(slot, pieces, 2, 42));
+    EXPECT_OK(hamlyn_posted_slot_resume(slot));
+    EXPECT_OK(hamlyn_posted_slot_change_key(slot));
+
+    hamlyn_ticket ticket{};
+    ASSERT_OK(hamlyn_posted_slot_ticket(slot, &ticket));
+    hamlyn_send_options how{};
+    how.size = sizeof how;
+    how.flags = HAMLYN_ACKNOWLEDGED;
+    hamlyn_send_handle handle{};
+    EXPECT_EQ(hamlyn_send_posted(ends.terminus, nullptr, "hello", 5, 7, nullptr, nullptr),
+              HAMLYN_INVALID_ARGUMENT);
+    ASSERT_EQ(hamlyn_send_posted(ends.terminus, &ticket, "abcdefgh", 8, 7, &how, &handle), HAMLYN_PENDING);
+    ASSERT_OK(hamlyn_send_wait(ends.terminus, handle, kLong));
+    EXPECT_EQ(first.substr(0, 4), "abcd");
+    EXPECT_EQ(second.substr(0, 4), "efgh");
+    hamlyn_notification n{};
+    ASSERT_OK(hamlyn_receive(ends.queue, kLong, &n));
+    std::uint32_t slot_number = 0;
+    ASSERT_OK(hamlyn_posted_slot_number(slot, &slot_number));
+    EXPECT_EQ(n.slot, slot_number);
+    EXPECT_EQ(n.offset, 42u);
+    EXPECT_EQ(n.word, 7u);
+    ASSERT_EQ(hamlyn_send_posted(ends.terminus, &ticket, "none", 4, 7, &how, &handle), HAMLYN_PENDING);
+    EXPECT_EQ(hamlyn_send_wait(ends.terminus, handle, kLong), HAMLYN_REFUSED);
+    std::uint32_t cause = 0;
+    ASSERT_OK(hamlyn_send_refusal(ends.terminus, handle, &cause));
+    EXPECT_EQ(cause, static_cast<std::uint32_t>(HAMLYN_REFUSAL_NO_BUFFER));
+    bool halted = false;  // beside the protocol error
+    for (int i = 0; i != 2; ++i) {
+      ASSERT_OK(hamlyn_receive(ends.queue, kLong, &n));
+      halted |= n.kind == HAMLYN_HALTED;
+    }
+    EXPECT_TRUE(halted);
+    EXPECT_EQ(hamlyn_queue_free(ends.queue), HAMLYN_INVALID_ARGUMENT) << "the slot is made from it";
+    EXPECT_OK(hamlyn_posted_slot_free(slot));
+  });
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -118,7 +118,7 @@ TEST(Layout, the_numbers_of_operations_and_causes_are_frozen) {
       "mode_forbids",  "out_of_bounds",     "bad_entry", "entry_not_armed",  "entry_busy",
       "stale_message", "metadata_too_long", "no_place",  "over_budget",      "misaligned",
       "unasked_reply", "bad_share",         "bad_area",  "too_long",         "not_durable",
-      "not_pinned",    "inhibited",         "hold_full", "not_permitted"};
+      "not_pinned",    "inhibited",         "hold_full", "not_permitted",    "no_buffer"};
   ASSERT_EQ(std::size(causes), static_cast<std::size_t>(Refusal::count));
   for (std::size_t i = 0; i < std::size(causes); ++i) EXPECT_STREQ(name(static_cast<Refusal>(i)), causes[i]);
 }

@@ -31,7 +31,8 @@ enum hamlyn_refusal {
   HAMLYN_REFUSAL_NOT_PINNED = 20,
   HAMLYN_REFUSAL_INHIBITED = 21,
   HAMLYN_REFUSAL_HOLD_FULL = 22,
-  HAMLYN_REFUSAL_NOT_PERMITTED = 23
+  HAMLYN_REFUSAL_NOT_PERMITTED = 23,
+  HAMLYN_REFUSAL_NO_BUFFER = 24
 };
 // Never NULL.
 const char* hamlyn_refusal_name(uint32_t refusal);
@@ -56,8 +57,9 @@ enum hamlyn_notification_kind {
   // descriptors, memory or links, for links that others wanted; `entry` says which (enum
   // hamlyn_link_reason), `word` how often, `peer` who was the last
   HAMLYN_RESOURCE_EXHAUSTED = 11,
-  HAMLYN_SENT = 12,        // a message of this interface has been sent; `word` is its own
-  HAMLYN_SEND_FAILED = 13  // the same, but not sent; `cause` says why it was refused
+  HAMLYN_SENT = 12,         // a message of this interface has been sent; `word` is its own
+  HAMLYN_SEND_FAILED = 13,  // the same, but not sent; `cause` says why it was refused
+  HAMLYN_HALTED = 14        // a slot with posted buffers takes no more; `cause` says what was missing
 };
 
 // Why an entry will not complete; frozen numbers.
@@ -78,9 +80,9 @@ typedef struct hamlyn_notification {
   uint32_t slot;        // hamlyn_slot_number of the slot
   uint32_t entry;       // metadata entry; of nothing in fast mode
   uint32_t message_id;  // the sender's number of the message
-  uint64_t offset;      // of the first byte, from the slot's base
+  uint64_t offset;      // of the first byte, from the slot's base; of a posted buffer its number
   uint64_t length;      // bytes that landed
-  uint64_t word;        // fast mode: the sender's word of metadata
+  uint64_t word;        // fast mode, and posted buffers: the sender's word of metadata
   uint64_t peer;        // the interface that sent it, as the node attests; 0: several did, or nobody
   uint64_t reserved[2];
 } hamlyn_notification;

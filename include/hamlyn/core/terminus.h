@@ -54,6 +54,12 @@ class Terminus {
   Status send(const Ticket& ticket, std::span<const std::byte> data, const SendOptions& options = {},
               SendHandle* handle = nullptr) noexcept;
 
+  // Sends `data` to the oldest buffer of the ticket's slot (hamlyn/core/posted_slot.h), with a word for the
+  // notification there. Answers as `send`; an acknowledged message that found no buffer, or one that is too
+  // short, ends as refused (`refusal` says which). Options::metadata, offset and element: invalid.
+  Status send_posted(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
+                     const SendOptions& options = {}, SendHandle* handle = nullptr) noexcept;
+
   // Names `area` by a tag of this terminus, 0 to 7, in the place of what it named before. The area must
   // outlive its use here, or its messages are cancelled. ok, invalid: no such tag, or an area of another
   // interface; forked. Throws std::bad_alloc at first use.

@@ -26,12 +26,13 @@ enum class Refusal : std::uint8_t {
   unasked_reply,      // answers no request of this link, or with more than was asked for
   bad_share,          // of a group: it adds nothing, or more than the group has left
   bad_area,           // data said to stand where the sender has shown nothing, or what it has dropped since
-  too_long,           // a get of more bytes than the slot gives at a time
+  too_long,           // a get of more bytes than the slot gives at a time; a message longer than its buffer
   not_durable,        // it has landed, but the file of a durable area could not be written
   not_pinned,         // a get or a fetch of a part that is not pinned
   inhibited,          // a fetch where puts are inhibited, or a signal of puts that wait in another slot
   hold_full,          // a put to an inhibited or unpinned part: as many wait as may
   not_permitted,      // the slot's protection does not allow it to the user at the other side
+  no_buffer,          // of a slot with posted buffers: none waits for a message
   count,              // (how many there are)
 };
 
@@ -83,6 +84,9 @@ struct Notification {
     // `length` the message's.
     sent,
     send_failed,  // `cause` says why it was refused; none: its link ended, or it was cancelled
+    // A slot with posted buffers takes no more messages: `cause` says what its next one lacked (no_buffer,
+    // too_long).
+    halted,
   };
 
   Kind kind = Kind::message;      // what it tells of
@@ -92,9 +96,9 @@ struct Notification {
   std::uint32_t slot = 0;         // Slot::number()
   std::uint32_t entry = 0;        // metadata entry; of nothing in fast mode
   std::uint32_t message_id = 0;   // the sender's number of the message
-  std::uint64_t offset = 0;       // of the first byte, from the slot's base
+  std::uint64_t offset = 0;       // of the first byte, from the slot's base; of a posted buffer its number
   std::uint64_t length = 0;       // bytes that landed
-  std::uint64_t word = 0;         // fast mode: the sender's word of metadata
+  std::uint64_t word = 0;         // fast mode, and posted buffers: the sender's word of metadata
   std::uint64_t peer = 0;  // the interface that sent it, as the node attests; 0: several did, or nobody
 
   // Why, of the kind `failed`.

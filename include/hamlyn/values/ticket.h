@@ -14,6 +14,8 @@ struct Ticket {
   static constexpr std::uint32_t kFast = 0xFFFFFFFFu;
   // No metadata entry and no fast mode: for remote operations alone.
   static constexpr std::uint32_t kRemote = 0xFFFFFFFEu;
+  // The receiving interface chooses the buffer: of a slot with posted ones (hamlyn/core/posted_slot.h).
+  static constexpr std::uint32_t kPosted = 0xFFFFFFFDu;
   // How many kinds of seed there are, with `none`.
   static constexpr std::uint32_t kPurposes = 8;
 
@@ -22,7 +24,7 @@ struct Ticket {
   std::uint32_t slot = 0;         // the slot's place at the receiving interface
   std::uint32_t generation = 0;   // of the slot: a slot made later in the same place has another
   std::uint64_t key = 0;          // of the slot, or, in the paranoid modes, of the entry
-  std::uint32_t entry = kFast;    // metadata entry, kFast or kRemote
+  std::uint32_t entry = kFast;    // metadata entry, kFast, kRemote or kPosted
   std::uint32_t incarnation = 0;  // of the entry; 0 for fast mode
   std::uint64_t base = 0;         // bounds, in bytes from the slot's base: [base, base + bound)
   std::uint64_t bound = 0;        // length, see `base`
@@ -31,6 +33,8 @@ struct Ticket {
 
   // Whether it is for fast mode.
   bool fast() const noexcept { return entry == kFast; }
+  // Whether it is for a slot with posted buffers.
+  bool posted() const noexcept { return entry == kPosted; }
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };
 static_assert(offsetof(Ticket, slot) == 16 && offsetof(Ticket, generation) == 20);

@@ -7,10 +7,12 @@
 
 namespace hamlyn::internal_::interface {
 
-void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest) noexcept {
+void Core::abandon(Link& link, const Ticket& ticket, std::uint32_t message, std::uint32_t rest,
+                   std::uint64_t whole) noexcept {
   Packet packet{};
   set_lead(packet, Operation::abandon, 0, 0);
   set_slot(packet, ticket);
+  packet.offset = whole;
   set_entry(packet, ticket.entry, rest);
   packet.word = message_word(message, ticket.incarnation);
   say_at_last(link, packet);
@@ -55,6 +57,7 @@ void Core::forget_abandons(Link& link) noexcept {
 
 // A holder of the ticket may spoil this entry, and no other; not one that another is filling.
 Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
+  if (is_posted(packet)) return abandon_posted(link, packet);
   const std::uint32_t message = message_of(packet.word);
   if (!fills(link, packet) && link.lost_messages.count(message, packet.delta)) return Refusal::none;
   const Refusal cause = check_abandon(slots_, link, packet);
@@ -105,6 +108,7 @@ void Core::note_lost(Link& link, Refusal cause, const Packet& packet) noexcept {
   const Operation operation = packet.lead.operation;
   const bool counted = operation == Operation::write || operation == Operation::write_acknowledged ||
                        operation == Operation::area_write || operation == Operation::abandon;
+  if (counted && is_posted(packet)) return note_lost_posted(link, cause, packet);
   if (!counted || packet.entry == kNoEntry || packet.delta == 0) return;
   const std::uint32_t message = message_of(packet.word);
   if (loses(cause, packet)) {

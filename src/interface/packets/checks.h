@@ -23,6 +23,7 @@
 #include "interface/packets/element.h"
 #include "interface/packets/metadata.h"
 #include "interface/packets/packet.h"
+#include "interface/packets/posted_packet.h"
 #include "interface/packets/put_packet.h"
 #include "interface/packets/strides.h"
 #include "interface/places/guests.h"
@@ -177,6 +178,22 @@ inline Refusal check_acknowledged(const Slots& slots, const Packet& packet) noex
   const bool grouped =
       has_entry(slot, packet.entry) && slot.entries[packet.entry].state == EntryState::gathering;
   return packet.entry == kNoEntry || grouped ? Refusal::mode_forbids : Refusal::none;
+}
+
+// A packet of a message to a posted buffer, but for the buffer.
+inline Refusal check_posted(const SlotRecord& slot, const Packet& packet, const PostedPart& part) noexcept {
+  if (slot.posted == nullptr) return Refusal::bad_entry;
+  const bool some = part.length != 0 || part.total == 0;
+  const bool formed = packet.lead.metadata_length == 0 && element_of(packet.lead) == 0 && some &&
+                      inside(part.at, part.length, part.total);
+  return formed ? Refusal::none : Refusal::malformed;
+}
+
+// Whether a message to come has a buffer.
+inline Refusal check_buffer(Posted& posted, const PostedPart& part) noexcept {
+  if (posted.halted() != Refusal::none) return posted.halted();
+  if (posted.waiting() == 0) return Refusal::no_buffer;
+  return part.total <= posted.buffer(posted.oldest()).length ? Refusal::none : Refusal::too_long;
 }
 
 // A sender gives up a message: it may spoil this entry if it has its ticket, unless another is filling it.

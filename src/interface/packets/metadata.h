@@ -19,6 +19,8 @@ enum class EntryState : std::uint8_t {
   failed,     // it will not come; likewise
   read,       // the notification was taken, or there was to be none
   readable,   // of a read-only slot: takes nothing, but remote gets may name it
+  posted,     // of a slot with posted buffers: takes a message that names no entry; no packet names this one
+  taking,     // likewise: some packets of a message have come
 };
 
 struct alignas(64) MetadataEntry {
@@ -39,5 +41,10 @@ struct alignas(64) MetadataEntry {
 };
 static_assert(sizeof(MetadataEntry) == 128 && std::is_trivially_copyable_v<MetadataEntry>);
 static_assert(offsetof(MetadataEntry, key) == 64 && offsetof(MetadataEntry, accumulator) == 88);
+
+// Whether it is nobody's: neither waits for anything nor is to be told of.
+inline bool is_unused(const MetadataEntry& entry) noexcept {
+  return entry.state == EntryState::idle || entry.state == EntryState::read;
+}
 
 }  // namespace hamlyn::internal_::interface

@@ -158,6 +158,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   work.parts = 0;
   work.in_place = work.from_area = false;
   work.is_put = true;
+  work.is_posted = false;
   work.credit = &credit;
   work.opening = credit.opening;
   work.notify = options.notify;

@@ -2,6 +2,7 @@
 
 #include "tool/perf/limits.h"
 #include "tool/perf/our_party.h"
+#include "tool/perf/our_posted.h"
 #include "tool/perf/ours.h"
 
 namespace hamlyn::tool::perf {
@@ -25,6 +26,7 @@ void add_short(Collection& all) {
   all.add(fast_cell_latency());
   all.add(fast_block_latency());
   all.add(fast_longer_latency());
+  all.add(posted_latency(Place::shm));
   all.add(tagged_latency());
   all.add(loan_latency(65536));
   all.add(stream_latency(64));
@@ -104,6 +106,7 @@ void add_touched(Collection& all) {
   all.add(place_limit(65536));
   all.add(place_limit(65536, true));
   all.add(touched_bandwidth(65536));
+  all.add(posted_touched_bandwidth(65536));
   all.add(touched_loan_bandwidth(65536));
   all.add(touched_area_bandwidth(65536));
   all.add(place_limit(1048576));
@@ -155,6 +158,7 @@ void add_wake(Collection& all) {
 void add_far(Collection& all) {
   all.add(first_latency());
   all.add(fast_latency(Place::ofi));
+  all.add(posted_latency(Place::ofi));
   all.add(rpc_null(Place::ofi));
   all.add(wake_latency(Place::ofi));
   all.add(fetch_add_round_trip(Place::ofi));

@@ -36,6 +36,7 @@ enum class OperationKind : std::uint8_t {
   put_turned,  // likewise, scattered or not
   signal,
   fence,
+  posted,  // to a posted buffer
   // Of the protocols' program.
   datagram,         // whose sender waits for the answer
   silent_datagram,  // that nobody answers

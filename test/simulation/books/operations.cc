@@ -13,6 +13,7 @@ std::vector<std::unique_ptr<Operation>> make_operations(World& world) {
   all.push_back(make_gathered_messages(world));
   all.push_back(make_merged_messages(world));
   all.push_back(make_puts(world));
+  all.push_back(make_posted_messages(world));
   return all;
 }
 

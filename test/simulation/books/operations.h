@@ -21,5 +21,6 @@ std::unique_ptr<Operation> make_durable_messages(World& world);
 std::unique_ptr<Operation> make_gathered_messages(World& world);
 std::unique_ptr<Operation> make_merged_messages(World& world);
 std::unique_ptr<Operation> make_puts(World& world);
+std::unique_ptr<Operation> make_posted_messages(World& world);
 
 }  // namespace hamlyn::simulation

@@ -36,6 +36,15 @@ OwnedSlot& Process::make_slot(Operation& owner, Area& area, const Slot::Options&
   return slot;
 }
 
+OwnedPostedSlot& Process::make_posted_slot(Operation& owner, const PostedSlot::Options& options,
+                                           sim::Generator& chance) {
+  interface::Queue* queue = queues[chance.below(queues.size())];
+  OwnedPostedSlot& slot =
+      *posted_slots_.emplace_back(std::make_unique<OwnedPostedSlot>(party, queue, options));
+  owners_[slot.number()] = &owner;
+  return slot;
+}
+
 Operation* Process::owner_of(std::uint32_t slot) const noexcept {
   const auto found = owners_.find(slot);
   return found == owners_.end() ? nullptr : found->second;
@@ -107,6 +116,7 @@ void Process::leave() {
   for (auto& terminus : termini) terminus.reset();
   own_termini_.clear();
   slots_.clear();
+  posted_slots_.clear();
   for (interface::Queue*& queue : queues) {
     demand(queue->reserved() == 0, "a queue keeps places for links that have gone");
     demand(core().drop_queue(queue), "a queue is held by a slot that has gone");

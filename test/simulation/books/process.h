@@ -11,6 +11,7 @@
 #include "simulation/link_end.h"
 #include "simulation/rough_wire.h"
 #include "test/simulation/books/operation.h"
+#include "test/simulation/books/owned_posted_slot.h"
 #include "test/simulation/books/owned_slot.h"
 
 namespace hamlyn::simulation {
@@ -33,6 +34,9 @@ class Process {
   Area& make_area(std::size_t bytes);
   // A slot on it that notifies any of its queues; `owner` hears of what comes there.
   OwnedSlot& make_slot(Operation& owner, Area& area, const Slot::Options& options, sim::Generator& chance);
+  // A slot with posted buffers, likewise.
+  OwnedPostedSlot& make_posted_slot(Operation& owner, const PostedSlot::Options& options,
+                                    sim::Generator& chance);
   Operation* owner_of(std::uint32_t slot) const noexcept;
   // A terminus that nobody else uses: its handles tell how a message ended until its owner sends again.
   interface::Terminus& make_terminus(std::size_t entries, Priority priority = Priority::normal) {
@@ -72,6 +76,7 @@ class Process {
  private:
   std::vector<std::unique_ptr<Area>> areas_;
   std::vector<std::unique_ptr<OwnedSlot>> slots_;
+  std::vector<std::unique_ptr<OwnedPostedSlot>> posted_slots_;
   std::map<std::uint32_t, Operation*> owners_;  // by slot's number
   std::vector<std::unique_ptr<interface::Terminus>> own_termini_;
 };

@@ -1,0 +1,53 @@
+#pragma once
+// Packets of messages to posted buffers. They are `write` and `write_acknowledged` with a metadata entry that
+// is none: the receiving interface chooses the buffer. So offset, delta and incarnation are free for others:
+//
+//   word 3  low half: where the packet's data begins in the message; high half: bytes of the whole message
+//   word 4  low half: kPostedEntry; high half: the upper half of the sender's word
+//   word 5  low half: the message's number; high half: the lower half of the sender's word
+//
+// Each packet says how long the message is, so that whichever comes first can take a buffer. An `abandon` has
+// in the high half of word 4 the bytes of the message that will not come.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
+#include "interface/packets/packet.h"
+
+namespace hamlyn::internal_::interface {
+
+inline constexpr std::uint32_t kPostedEntry = Ticket::kPosted;
+
+struct PostedPart {
+  std::uint32_t at = 0;      // in the message
+  std::uint32_t length = 0;  // of this packet's data
+  std::uint32_t total = 0;   // of the whole message
+  std::uint32_t message = 0;
+  std::uint64_t word = 0;  // the sender's
+
+  bool whole() const noexcept { return at == 0 && length == total; }
+};
+
+inline PostedPart posted_part_of(const Words& words) noexcept {
+  const std::uint64_t where = words.word[kOffsetWord], named = words.word[kUserWord];
+  return {.at = low_half(where),
+          .length = static_cast<std::uint32_t>(words.word[kLeadWord] >> 32 & 0xFFFF),
+          .total = high_half(where),
+          .message = low_half(named),
+          .word = std::uint64_t{high_half(words.word[kEntryWord])} << 32 | high_half(named)};
+}
+
+inline bool is_posted(const Packet& packet) noexcept { return packet.entry == kPostedEntry; }
+
+inline void set_posted(Packet& packet, const PostedPart& part) noexcept {
+  packet.offset = std::uint64_t{part.total} << 32 | part.at;
+  set_entry(packet, kPostedEntry, high_half(part.word));
+  packet.word = std::uint64_t{low_half(part.word)} << 32 | part.message;
+}
+
+// One link fills so many buffers of a slot at a time with messages of several packets; a sender begins no
+// more to one peer.
+inline constexpr std::uint32_t kPostedUnderWay = 16;
+
+}  // namespace hamlyn::internal_::interface
