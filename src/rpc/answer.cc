@@ -13,7 +13,7 @@ struct Deferred {
   using Guard = base::RunLockGuard;
 
   Deferred(const std::shared_ptr<Home>& server, const Serving& serving) noexcept
-      : home(server), call(serving.call), deadline(serving.deadline), began(serving.began) {}
+      : home(server), call(serving.call), deadline(serving.own.deadline), began(serving.began) {}
   ~Deferred() { static_cast<void>(end(Cause::unanswered, {})); }
   Deferred(const Deferred&) = delete;
   Deferred& operator=(const Deferred&) = delete;

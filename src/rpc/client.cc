@@ -1,8 +1,10 @@
 #include "hamlyn/rpc/client.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/longest_time.h"
 #include "library/no_link.h"
@@ -68,8 +70,9 @@ ClientCore::Inside::Inside(Interface& from, std::string_view called, std::vector
       port(from, queue),
       machine(port, {options.stacks, options.frame, options.result}, procedures),
       rows(rows_of(from, called, procedures)),
-      begun(options.stacks),
-      spin(options.waits) {}
+      places(options.stacks, kNone),
+      began(options.stacks),
+      spin(options.waits, waiting) {}
 
 // --- opening
 
@@ -83,6 +86,8 @@ void ClientCore::Inside::open(const Ticket& to) {
   // The queue has news of the time before, the end of that link among them.
   for (Notification old; take_standing(old);) static_cast<void>(machine.hear(old));
   machine.open(door);
+  std::ranges::fill(began, Clock::time_point{});
+  timed = 0;
 }
 
 Status ClientCore::Inside::opened(library::Patience& patience) noexcept {
@@ -127,7 +132,7 @@ bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept 
   ReplyWord reply;
   switch (look) {
     case Machine::Look::out:
-      note_end(call, CallEnd::link_ended);
+      note_failure(call, static_cast<std::size_t>(CallEnd::link_ended));
       out.status = Status::link_ended;
       out.fate = Fate::unknown;
       return true;
@@ -146,7 +151,10 @@ bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept 
   }
   out.fate = look == Machine::Look::done || reply.begun ? Fate::done : Fate::not_done;
   out.cause = reply.cause;
-  note_end(call, reply.cause);
+  if (look == Machine::Look::done)
+    note_result(call);
+  else
+    note_failure(call, static_cast<std::size_t>(reply.cause));
   out.status = look == Machine::Look::done             ? Status::ok
                : reply.cause == Cause::result_too_long ? Status::too_long
                                                        : Status::refused;
@@ -266,19 +274,18 @@ bool ClientCore::has(std::size_t place) const noexcept {
 Ending ClientCore::start(std::size_t place, std::span<const std::byte> frame, Terms& terms, bool wait,
                          Row* row) noexcept {
   Inside& inside = *inside_;
-  const Inherited& own = inherited();
-  // The short way: no deadline, no trace, no row, and a free stack.
+  // The short way: not from a handler, no deadline, no trace, no row, and a free stack.
   const bool plain = (row == nullptr) & (terms.time == std::chrono::nanoseconds::max()) &
-                     (own.deadline == Clock::time_point::max()) & (own.depth <= kMostDepth) &
-                     (terms.priority == Priority::normal) & (terms.trace == nullptr) & (own.trace == nullptr);
+                     (terms.priority == Priority::normal) & (terms.trace == nullptr) &
+                     (inherited() == nullptr);
   if (plain) [[likely]] {
     Ending out;
     const Guard guard(inside.lock);
     if (guard) [[likely]] {
       const Clock::time_point now = inside.time_of_start();
-      out.status = inside.machine.start(place, frame, {.depth = own.depth}, out.call);
+      out.status = inside.machine.start(place, frame, {}, out.call);
       if (out.status == Status::ok) [[likely]] {
-        inside.note_start(place, out.call, now);
+        inside.note_start(static_cast<std::uint32_t>(place), out.call, now);
         out.status = Status::pending;
         out.fate = Fate::unknown;
         return out;
@@ -291,7 +298,7 @@ Ending ClientCore::start(std::size_t place, std::span<const std::byte> frame, Te
 Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> frame, Terms& terms, bool wait,
                                 Row* row) noexcept {
   Inside& inside = *inside_;
-  const Inherited& own = inherited();
+  const Inherited own = inherited() != nullptr ? *inherited() : Inherited{};
   const bool has_time = terms.time != std::chrono::nanoseconds::max();
   Clock::time_point deadline = own.deadline;
   if (has_time || deadline != Clock::time_point::max()) [[unlikely]] {
@@ -345,7 +352,7 @@ Status ClientCore::Inside::leave_or_join(std::size_t place, std::span<const std:
   const Clock::time_point now = time_of_start();
   if (row == nullptr) {
     const Status status = machine.start(place, frame, how, call);
-    if (status == Status::ok) note_start(place, call, now);
+    if (status == Status::ok) note_start(static_cast<std::uint32_t>(place), call, now);
     if (status == Status::queue_full) rows[place]->retried();
     return status;
   }
@@ -357,7 +364,7 @@ Status ClientCore::Inside::leave_or_join(std::size_t place, std::span<const std:
   }
   const Status status = machine.reserve(place, frame.size(), how, call, row->all.back().word);
   if (status == Status::ok) {
-    note_start(place, call, now);
+    note_start(static_cast<std::uint32_t>(place), call, now);
     row->all.back().call = call;
   } else {
     row->all.pop_back();
@@ -377,17 +384,15 @@ Ending ClientCore::Inside::not_started(std::size_t place, Ending why) noexcept {
     rows[place]->failed(CallEnd::not_sent);
   return why;
 }
-void ClientCore::Inside::note_end(CallId call, Cause cause) noexcept {
-  Begun& one = begun[call.stack];
-  if (one.row == nullptr) return;
-  if (cause != Cause::none) [[unlikely]]
-    one.row->failed(static_cast<std::size_t>(cause));
-  if (one.at != Clock::time_point{}) [[unlikely]]
-    one.row->took(Clock::now() - one.at);
+void ClientCore::Inside::note_time(CallId call, bool ended_well) noexcept {
+  const Clock::time_point at = std::exchange(began[call.stack], Clock::time_point{});
+  if (at == Clock::time_point{}) return;
+  --timed;
+  if (ended_well && places[call.stack] != kNone) rows[places[call.stack]]->took(Clock::now() - at);
 }
-void ClientCore::Inside::note_end(CallId call, CallEnd end) noexcept {
-  Begun& one = begun[call.stack];
-  if (one.row != nullptr) one.row->failed(end);
+void ClientCore::Inside::note_failure(CallId call, std::size_t cause) noexcept {
+  if (places[call.stack] != kNone) rows[places[call.stack]]->failed(cause);
+  note_time(call, false);
 }
 
 Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing& into) noexcept {
@@ -395,18 +400,18 @@ Ending ClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing
   Ending out;
   library::Patience patience(timeout);
   const bool timed = timeout != std::chrono::nanoseconds::max();
-  Spin::Round round(inside.spin, inside.waiting);
+  Spin::Round round(inside.spin);
   Notification next;
   while (round.goes_on()) {
     const bool came = inside.queue.poll({&next, 1}) != 0;
     const Guard guard(inside.lock);
     if (!guard) return ended(Status::forked, Fate::unknown, call);
     if (came && inside.machine.take_now(next, call, into)) [[likely]] {
-      inside.note_end(call, Cause::none);
+      inside.note_result(call);
       if (inside.calls.count() != 0) [[unlikely]]
         inside.waiting.changed();  // a stack is free
       round.found();
-      return ended(Status::ok, Fate::done, call);
+      return {Status::ok, Cause::none, Fate::done, call, nullptr};
     }
     const bool others = came && inside.machine.hear(next);
     inside.machine.settle_owed();
@@ -456,7 +461,7 @@ void ClientCore::cancel(CallId call) noexcept {
 void ClientCore::forget(CallId call) noexcept {
   const Guard guard(inside_->lock);
   if (!guard) return;
-  if (inside_->machine.is_out(call)) inside_->note_end(call, CallEnd::given_up);
+  if (inside_->machine.is_out(call)) inside_->note_failure(call, static_cast<std::size_t>(CallEnd::given_up));
   inside_->machine.forget(call);
   if (inside_->calls.count() != 0) inside_->waiting.changed();
 }

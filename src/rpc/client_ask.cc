@@ -21,7 +21,7 @@ Status ClientCore::Inside::ask(Own own, std::span<const std::byte> frame, librar
   CallId asked;
   const auto send = [&] {
     const Status status = machine.ask(own, frame, asked);
-    if (status == Status::ok) begun[asked.stack] = {};
+    if (status == Status::ok) places[asked.stack] = kNone;
     return status == Status::queue_full ? Status::pending : status;
   };
   const Status sent = wait(send, patience.deadline());

@@ -26,6 +26,8 @@ using library::Clock;
 
 struct ClientCore::Inside {
   using Guard = base::RunLockGuard;
+  static constexpr std::uint32_t kNone = ~0u;  // a question of the client's own
+  static constexpr std::uint32_t kTimedEvery = 16;
 
   Inside(Interface& from, std::string_view called, std::vector<Procedure> all, const ClientOptions& asked);
 
@@ -47,17 +49,28 @@ struct ClientCore::Inside {
                        CallId& call) noexcept;
   // False: it goes on.
   bool over(CallId call, Landing& into, Ending& out) noexcept;
-  // Now, if the next call is one of those that are timed.
-  Clock::time_point time_of_start() const noexcept {
-    return library::CallRow::is_timed(machine.next()) ? Clock::now() : Clock::time_point{};
+  // Now, of one call in sixteen.
+  Clock::time_point time_of_start() noexcept {
+    if (--until_timed != 0) [[likely]]
+      return {};
+    until_timed = kTimedEvery;
+    return Clock::now();
   }
-  void note_start(std::size_t place, CallId call, Clock::time_point now) noexcept {
-    library::CallRow* const row = rows[place].get();
-    row->begun();
-    begun[call.stack] = {row, now};
+  void note_start(std::uint32_t place, CallId call, Clock::time_point now) noexcept {
+    rows[place]->begun();
+    places[call.stack] = place;
+    if (now != Clock::time_point{}) [[unlikely]] {
+      began[call.stack] = now;
+      ++timed;
+    }
   }
-  void note_end(CallId call, Cause cause) noexcept;
-  void note_end(CallId call, library::CallEnd end) noexcept;
+  void note_result(CallId call) noexcept {
+    if (timed != 0) [[unlikely]]
+      note_time(call, true);
+  }
+  __attribute__((noinline)) void note_time(CallId call, bool ended_well) noexcept;
+  // `cause`: as CallCounters::failed has them.
+  void note_failure(CallId call, std::size_t cause) noexcept;
   // Not under the lock.
   Ending not_started(std::size_t place, Ending why) noexcept;
   bool calls_at(std::uint64_t server) noexcept {
@@ -68,12 +81,6 @@ struct ClientCore::Inside {
   Status ask(Own own, std::span<const std::byte> frame, library::Patience& patience, Landing& landing,
              Ending& out) noexcept;
   Fate ask_fate(CallId call, library::Patience& patience) noexcept;
-
-  // A call that is under way by a stack.
-  struct Begun {
-    library::CallRow* row = nullptr;  // null: it is not counted
-    Clock::time_point at{};           // of one that is timed
-  };
 
   Interface& interface;
   library::Waiting& waiting;
@@ -86,7 +93,10 @@ struct ClientCore::Inside {
   ClientMachine<ClientPort> machine;  // under the lock, as the next
   Ticket door;
   const std::vector<std::unique_ptr<library::CallRow>> rows;  // of the procedures
-  std::vector<Begun> begun;                                   // by stack
+  std::vector<std::uint32_t> places;                          // of the calls under way, by stack; or kNone
+  std::vector<Clock::time_point> began;                       // of those that are timed
+  std::uint32_t timed = 0;                                    // of them
+  std::uint32_t until_timed = 1;                              // calls
   Spin spin;
   base::PendingCalls calls;
 };

@@ -163,10 +163,6 @@ class ClientMachine {
     known_[known_at_++ % kKnown] = {call, Fate::not_done};
     if (stack != nullptr && stack->state == State::out) release(call.stack);
   }
-  // The sequence number of the next call that starts; 0: no stack is free.
-  std::uint64_t next() const noexcept {
-    return free_.empty() ? 0 : next_sequence(stacks_[free_.back()].last);
-  }
   const Ticket& server() const noexcept { return server_; }
   std::uint64_t place_of(std::uint16_t stack) const noexcept {
     return first_ + (std::uint64_t{stack} << shift_);

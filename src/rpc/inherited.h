@@ -11,12 +11,13 @@ namespace hamlyn::internal_::rpc {
 struct Inherited {
   library::Clock::time_point deadline = library::Clock::time_point::max();
   const hamlyn::rpc::Trace* trace = nullptr;  // null: none
-  std::uint8_t depth = 0;                     // of the calls that this thread makes
+  std::uint8_t depth = 0;                     // of the calls that are made
 };
 
-// One for each thread.
-constinit inline thread_local Inherited own_inherited __attribute__((tls_model("initial-exec")));
+// Each thread has one while it serves a call; null: it serves none.
+constinit inline thread_local const Inherited* own_inherited __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
-inline Inherited& inherited() noexcept { return own_inherited; }
+inline const Inherited*& inherited() noexcept { return own_inherited; }
 
 }  // namespace hamlyn::internal_::rpc

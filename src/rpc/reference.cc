@@ -54,8 +54,8 @@ Status reach(const LentPart& part, const Serving& serving, std::size_t offset, s
   const Ticket ticket = ticket_of(part, serving);
   if (invalid(ticket) != nullptr) return Status::refused;
   std::chrono::nanoseconds most = timeout;
-  if (serving.deadline != Clock::time_point::max())
-    most = std::min<std::chrono::nanoseconds>(most, serving.deadline - Clock::now());
+  if (serving.own.deadline != Clock::time_point::max())
+    most = std::min<std::chrono::nanoseconds>(most, serving.own.deadline - Clock::now());
   library::Patience patience(std::max(most, std::chrono::nanoseconds{0}));
   return what(serving.server.reach, ticket, patience);
 }

@@ -112,7 +112,6 @@ struct CallWord {
   std::uint8_t depth = 0;  // 4 bits
   bool urgent = false;
   bool traced = false;  // the last 16 bytes of the frame are a trace
-  bool good = true;     // no bit is set that means nothing
 };
 inline constexpr std::uint64_t kIsCall = 1;  // in the 4 bits behind the depth
 // Bits of which each call has these.
@@ -124,15 +123,23 @@ constexpr std::uint64_t word_of(const CallWord& call) noexcept {
          std::uint64_t{call.depth} << 48 | kIsCall << 52 | std::uint64_t{call.urgent} << 56 |
          std::uint64_t{call.traced} << 57;
 }
-constexpr CallWord call_of(std::uint64_t word) noexcept {
-  return {static_cast<std::uint16_t>(word),
-          static_cast<std::uint16_t>(word >> 16),
-          static_cast<std::uint16_t>(word >> 32),
-          static_cast<std::uint8_t>(word >> 48 & 0xF),
-          (word >> 56 & 1) != 0,
-          (word >> 57 & 1) != 0,
-          (word & kCallMask) == kCallBits};
-}
+// A call's word that has come, taken apart where it is looked at.
+class CallBits {
+ public:
+  constexpr CallBits() noexcept = default;
+  explicit constexpr CallBits(std::uint64_t word) noexcept : word_(word) {}
+  constexpr std::uint16_t procedure() const noexcept { return static_cast<std::uint16_t>(word_); }
+  constexpr std::uint16_t left() const noexcept { return static_cast<std::uint16_t>(word_ >> 16); }
+  constexpr std::uint16_t sequence() const noexcept { return static_cast<std::uint16_t>(word_ >> 32); }
+  constexpr std::uint8_t depth() const noexcept { return static_cast<std::uint8_t>(word_ >> 48 & 0xF); }
+  constexpr bool urgent() const noexcept { return (word_ >> 56 & 1) != 0; }
+  constexpr bool traced() const noexcept { return (word_ >> 57 & 1) != 0; }
+  // Whether no bit is set that means nothing.
+  constexpr bool good() const noexcept { return (word_ & kCallMask) == kCallBits; }
+
+ private:
+  std::uint64_t word_ = 0;
+};
 
 // Both sides count the calls of a stack in 64 bits. A word has the lowest 16 of them, which are never 0.
 constexpr std::uint64_t next_sequence(std::uint64_t last) noexcept {

@@ -79,7 +79,7 @@ ServerCore::Inside::Inside(Interface& from, std::string_view called, std::vector
               {options.clients, options.of_one, options.stacks, options.frame, options.long_frame,
                options.result},
               table, static_cast<std::uint32_t>(port.door_ticket().key)),
-      spin(options.waits),
+      spin(options.waits, waiting),
       home(std::make_shared<Home>(*this)),
       reach(from) {}
 
@@ -89,10 +89,12 @@ __attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offe
                                                                       Serving& serving,
                                                                       std::span<std::byte> frame,
                                                                       Reply& reply) noexcept {
-  Inherited& own = inherited();
-  const Inherited before = own;
-  own = {std::min(serving.deadline, before.deadline), serving.trace,
-         static_cast<std::uint8_t>(serving.call.word.depth + 1)};
+  const Inherited*& own = inherited();
+  const Inherited* const before = own;
+  if (before != nullptr) [[unlikely]]
+    serving.own.deadline = std::min(serving.own.deadline, before->deadline);
+  serving.own.depth = static_cast<std::uint8_t>(serving.call.word.depth() + 1);
+  own = &serving.own;
   Cause cause = Cause::threw;
   bool begun = true;
   std::array<char, kMostText> words;
@@ -160,10 +162,10 @@ __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& p
     copy = {frame, call.frame.size()};
   }
   Trace trace;
-  if (call.word.traced) [[unlikely]] {
+  if (call.word.traced()) [[unlikely]] {
     if (copy.size() < trace.size()) return finish(call, Cause::bad_arguments, false, {}, serving.began);
     std::memcpy(trace.data(), copy.last(trace.size()).data(), trace.size());
-    serving.trace = &trace;
+    serving.own.trace = &trace;
     copy = copy.first(copy.size() - trace.size());
   }
   Reply reply(room, machine.room(*call.client));
@@ -174,37 +176,30 @@ __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& p
 // cancels its call.
 void ServerCore::Inside::begin_time(Serving& serving) noexcept {
   const Clock::time_point now = Clock::now();
-  if (library::CallRow::is_timed(serving.call.word.sequence)) serving.began = now;
-  if (serving.call.word.left != 0) serving.deadline = now + time_of(serving.call.word.left);
+  if (library::CallRow::is_timed(serving.call.word.sequence())) serving.began = now;
+  if (serving.call.word.left() != 0) serving.own.deadline = now + time_of(serving.call.word.left());
 }
-void ServerCore::Inside::count(const Machine::Taken& call, Cause cause, Clock::time_point began) noexcept {
-  const std::size_t number = call.word.procedure;
-  if (number >= rows.size()) return;
-  for (library::CallRow* const row : {rows[number].get(), &call.client->place->row}) {
-    row->begun();
-    if (cause != Cause::none) [[unlikely]]
-      row->failed(static_cast<std::size_t>(cause));
-    if (began != Clock::time_point{}) [[unlikely]]
-      row->took(Clock::now() - began);
-  }
+void ServerCore::Inside::note(library::CallRow& row, Cause cause, Clock::time_point began) noexcept {
+  if (cause != Cause::none) row.failed(static_cast<std::size_t>(cause));
+  if (began != Clock::time_point{}) row.took(Clock::now() - began);
 }
 
 // Ends what is no procedure of the object's, or was cancelled.
 void ServerCore::Inside::do_not_perform(const Machine::Taken& call) noexcept {
-  const std::size_t number = call.word.procedure;
-  if (number >= kReserved)
-    administer(call);
-  else
-    finish(call, number >= procedures.size() ? Cause::no_procedure : Cause::cancelled, false, {}, {});
+  const std::size_t number = call.word.procedure();
+  if (number >= kReserved) return administer(call);
+  if (number < procedures.size()) return finish(call, Cause::cancelled, false, {}, {});
+  const Guard guard(lock);
+  if (guard) machine.finish(call, Cause::no_procedure, false, {});
 }
 
 inline void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
-  const std::size_t number = call.word.procedure;
+  const std::size_t number = call.word.procedure();
   if (number >= procedures.size() || machine.cancelled(call)) [[unlikely]]
     return do_not_perform(call);
   const Offered& procedure = procedures[number];
   Serving serving{*this, call};
-  if (library::CallRow::is_timed(call.word.sequence) | (call.word.left != 0)) [[unlikely]]
+  if (library::CallRow::is_timed(call.word.sequence()) | (call.word.left() != 0)) [[unlikely]]
     begin_time(serving);
   if (call.frame.size() <= kCopiedShort && procedure.short_result) [[likely]]
     perform_here<kCopiedShort, kShortReply>(procedure, serving);
@@ -229,7 +224,7 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
   if (stopped.load(std::memory_order_relaxed)) [[unlikely]]
     return Status::cancelled;
   library::Patience patience(timeout);
-  Spin::Round round(spin, waiting);
+  Spin::Round round(spin);
   Machine::Taken call;
   Notification next;
   while (round.goes_on()) {
@@ -353,17 +348,17 @@ namespace rpc {
 
 using internal_::rpc::Serving;
 
-std::size_t Call::procedure() const noexcept { return serving_.call.word.procedure; }
+std::size_t Call::procedure() const noexcept { return serving_.call.word.procedure(); }
 std::uint64_t Call::client() const noexcept { return serving_.call.client->peer; }
 std::uint32_t Call::user() const noexcept { return serving_.call.client->uid; }
-Trace Call::trace() const noexcept { return serving_.trace == nullptr ? Trace{} : *serving_.trace; }
+Trace Call::trace() const noexcept { return serving_.own.trace == nullptr ? Trace{} : *serving_.own.trace; }
 Priority Call::priority() const noexcept {
-  return serving_.call.word.urgent ? Priority::urgent : Priority::normal;
+  return serving_.call.word.urgent() ? Priority::urgent : Priority::normal;
 }
 std::chrono::nanoseconds Call::left() const noexcept {
   using std::chrono::nanoseconds;
-  if (serving_.deadline == library::Clock::time_point::max()) return nanoseconds::max();
-  return std::max<nanoseconds>(serving_.deadline - library::Clock::now(), nanoseconds{0});
+  if (serving_.own.deadline == library::Clock::time_point::max()) return nanoseconds::max();
+  return std::max<nanoseconds>(serving_.own.deadline - library::Clock::now(), nanoseconds{0});
 }
 bool Call::cancelled() const noexcept {
   return left() <= std::chrono::nanoseconds{0} || serving_.server.cancelled(serving_.call);

@@ -14,6 +14,7 @@
 #include "hamlyn/rpc/server.h"
 #include "library/call_row.h"
 #include "library/wait/waiting.h"
+#include "rpc/inherited.h"
 #include "rpc/reference_reach.h"
 #include "rpc/server_machine.h"
 #include "rpc/server_port.h"
@@ -30,9 +31,8 @@ struct Serving {
   using Machine = ServerMachine<ServerPort>;
   ServerCore::Inside& server;
   const Machine::Taken& call;
-  Clock::time_point deadline = Clock::time_point::max();
-  Clock::time_point began{};     // of one that is timed
-  const Trace* trace = nullptr;  // null: it has none
+  Inherited own{};            // for the calls that the handler makes
+  Clock::time_point began{};  // of one that is timed
 };
 
 // Where answers that handlers owe find their server, for as long as there is one.
@@ -71,15 +71,20 @@ struct ServerCore::Inside {
   template <std::size_t kFrame, std::size_t kReply>
   void perform_here(const Offered& procedure, Serving& serving) noexcept;
   void run_it(const Offered& procedure, Serving& serving, std::span<std::byte> frame, Reply& reply) noexcept;
+  // Ends a call of a procedure of the object's.
   __attribute__((always_inline)) void finish(const Machine::Taken& call, Cause cause, bool begun,
                                              std::span<const std::byte> data,
                                              Clock::time_point began) noexcept {
     const Guard guard(lock);
     if (!guard) return;
-    count(call, cause, began);
+    library::CallRow &of_all = *rows[call.word.procedure()], &of_client = call.client->place->row;
+    of_all.begun();
+    of_client.begun();
+    if ((cause != Cause::none) | (began != Clock::time_point{})) [[unlikely]]
+      for (library::CallRow* const row : {&of_all, &of_client}) note(*row, cause, began);
     machine.finish(call, cause, begun, data);
   }
-  void count(const Machine::Taken& call, Cause cause, Clock::time_point began) noexcept;
+  static void note(library::CallRow& row, Cause cause, Clock::time_point began) noexcept;
   bool cancelled(const Machine::Taken& call) noexcept;
 
   Interface& interface;

@@ -96,7 +96,7 @@ class ServerMachine {
   struct Taken {
     Client* client = nullptr;
     std::uint32_t stack = 0;
-    CallWord word;
+    CallBits word;
     std::span<std::byte> frame;  // where it stands
     bool longer = false;         // nothing can be written there
   };
@@ -138,7 +138,7 @@ class ServerMachine {
     const std::uint64_t flag = call.client->place->flag(call.stack);
     if (flag == 0) [[likely]]
       return false;
-    if (flag == call.word.sequence) return true;
+    if (flag == call.word.sequence()) return true;
     call.client->place->clear_flag(call.stack, flag);  // of an earlier call: its number comes again
     return false;
   }
@@ -148,7 +148,7 @@ class ServerMachine {
                                              std::span<const std::byte> data) noexcept {
     Client& client = *call.client;
     Stack& stack = client.stacks[call.stack];
-    HAMLYN_ASSERT(stack.busy && in_word(stack.last) == call.word.sequence,
+    HAMLYN_ASSERT(stack.busy && in_word(stack.last) == call.word.sequence(),
                   "a call that was taken is finished once");
     stack.busy = false;
     stack.fate = begun ? Fate::done : Fate::not_done;
@@ -157,10 +157,10 @@ class ServerMachine {
       if (!over(client)) return;
     }
     const Kind kind = cause == Cause::none ? Kind::result : Kind::failed;
-    const std::uint64_t word = word_of(ReplyWord{call.word.sequence, kind, cause, begun});
+    const std::uint64_t word = word_of(ReplyWord{call.word.sequence(), kind, cause, begun});
     Status status = Status::queue_full;
     if (data.size() <= client.short_room) [[likely]]
-      status = port_.send_fast(client.replies, data, word, offset_of(client, call.stack), call.word.urgent);
+      status = port_.send_fast(client.replies, data, word, offset_of(client, call.stack), call.word.urgent());
     if (status != Status::ok) [[unlikely]]
       keep_reply(client, call, status, word, data);
   }
@@ -169,7 +169,7 @@ class ServerMachine {
 
   // Does what the library's own procedures say. `frame` is a copy.
   Cause administer(const Taken& call, std::span<std::byte> frame, Writer& reply) noexcept {
-    switch (static_cast<Own>(call.word.procedure)) {
+    switch (static_cast<Own>(call.word.procedure())) {
       case Own::bind:
         return bind(frame, reply);
       case Own::tell:
@@ -253,7 +253,7 @@ class ServerMachine {
   }
   void keep_reply(Client& client, const Taken& call, Status status, std::uint64_t word,
                   std::span<const std::byte> data) noexcept {
-    if (passes(status)) owe(client, call.stack, word, data, call.word.urgent);
+    if (passes(status)) owe(client, call.stack, word, data, call.word.urgent());
   }
 
   Client* find(std::uint32_t number) const noexcept {
@@ -266,22 +266,23 @@ class ServerMachine {
   // A short frame, with nothing wrong about it; anything else, the slow way looks at.
   __attribute__((always_inline)) Heard begin(Client& client, const Notification& next, Taken& out) noexcept {
     const std::uint64_t at = next.offset - client.first, number = at >> client.shift;
-    const CallWord call = call_of(next.word);
-    const bool fits = (next.peer == client.caller) & next.fast & call.good & (at == number << client.shift) &
-                      (number < client.stacks.size()) & (next.length <= limits_.frame);
+    const CallBits call(next.word);
+    const bool fits = (next.peer == client.caller) & next.fast & call.good() &
+                      (at == number << client.shift) & (number < client.stacks.size()) &
+                      (next.length <= limits_.frame);
     if (!fits) [[unlikely]]
       return begin_slowly(client, next, out);
     Stack& stack = client.stacks[number];
-    if (stack.busy | stack.owed | !follows(call.sequence, stack.last)) [[unlikely]]
+    if (stack.busy | stack.owed | !follows(call.sequence(), stack.last)) [[unlikely]]
       return begin_slowly(client, next, out);
     return taken(client, number, call, false, client.place->frame(next), out);
   }
-  __attribute__((always_inline)) static Heard taken(Client& client, std::uint64_t number,
-                                                    const CallWord& call, bool longer,
-                                                    std::span<std::byte> frame, Taken& out) noexcept {
+  __attribute__((always_inline)) static Heard taken(Client& client, std::uint64_t number, CallBits call,
+                                                    bool longer, std::span<std::byte> frame,
+                                                    Taken& out) noexcept {
     Stack& stack = client.stacks[number];
     stack.busy = true;
-    stack.last = after(stack.last, call.sequence);
+    stack.last = after(stack.last, call.sequence());
     ++client.busy;
     out = {&client, static_cast<std::uint32_t>(number), call, frame, longer};
     return Heard::call;
@@ -302,8 +303,8 @@ class ServerMachine {
     } else {
       stack = (next.offset - client.first) >> client.shift;
     }
-    const CallWord call = call_of(word);
-    if (call.procedure == static_cast<std::uint16_t>(Own::leave)) [[unlikely]]
+    const CallBits call(word);
+    if (call.procedure() == static_cast<std::uint16_t>(Own::leave)) [[unlikely]]
       return leave(client, next, call);
     has_its_answer(client, next, call, stack);
     const Refused cause = wrong(client, next, call, stack);
@@ -316,17 +317,17 @@ class ServerMachine {
                  longer ? client.place->long_bytes(next) : client.place->frame(next), out);
   }
   // A client calls on a stack again once it has the answer to the call before: that one need not be told of.
-  void has_its_answer(Client& client, const Notification& next, const CallWord& call,
+  void has_its_answer(Client& client, const Notification& next, CallBits call,
                       std::uint64_t number) noexcept {
-    if (client.caller != next.peer || !call.good || number >= client.stacks.size()) return;
+    if (client.caller != next.peer || !call.good() || number >= client.stacks.size()) return;
     Stack& stack = client.stacks[number];
-    if (!stack.owed || !stack.leaving || stack.busy || !follows(call.sequence, stack.last)) return;
+    if (!stack.owed || !stack.leaving || stack.busy || !follows(call.sequence(), stack.last)) return;
     port_.cancel(stack.handle);
     paid(stack);
   }
   // A client that goes says so on whatever stack, and waits for no answer.
-  Heard leave(Client& client, const Notification& next, const CallWord& call) noexcept {
-    if (client.caller != next.peer || !call.good || !next.fast) {
+  Heard leave(Client& client, const Notification& next, CallBits call) noexcept {
+    if (client.caller != next.peer || !call.good() || !next.fast) {
       refuse(client.caller != next.peer ? Refused::key : Refused::kind);
       if (!next.fast) client.place->arm_long();
       return Heard::nothing;
@@ -336,10 +337,10 @@ class ServerMachine {
     return Heard::nothing;
   }
   // count: nothing.
-  Refused wrong(const Client& client, const Notification& next, const CallWord& call,
+  Refused wrong(const Client& client, const Notification& next, CallBits call,
                 std::uint64_t stack) const noexcept {
     if (client.caller != next.peer) return Refused::key;
-    if (!call.good) return Refused::kind;
+    if (!call.good()) return Refused::kind;
     if (stack >= client.stacks.size()) return Refused::stack;
     if (next.fast) {
       if (next.offset != client.first + (stack << client.shift)) return Refused::stack;
@@ -347,7 +348,7 @@ class ServerMachine {
     }
     const Stack& at = client.stacks[stack];
     if (at.busy || at.owed) return Refused::busy;
-    if (!follows(call.sequence, at.last)) return Refused::sequence;
+    if (!follows(call.sequence(), at.last)) return Refused::sequence;
     return Refused::count;
   }
 

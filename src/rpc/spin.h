@@ -14,12 +14,13 @@ namespace hamlyn::internal_::rpc {
 
 class Spin {
  public:
-  explicit Spin(hamlyn::rpc::Waits waits) noexcept : waits_(waits) {}
+  Spin(hamlyn::rpc::Waits waits, const library::Waiting& waiting) noexcept
+      : waits_(waits), waiting_(waiting) {}
 
   // The looks of one wait.
   class Round {
    public:
-    Round(Spin& spin, const library::Waiting& waiting) noexcept : spin_(spin), waiting_(waiting) {}
+    explicit Round(Spin& spin) noexcept : spin_(spin) {}
     // Whether to look once more. The clock is read at one look in eight.
     bool goes_on() noexcept {
       if ((++looks_ & 7) != 0) [[likely]]
@@ -27,10 +28,7 @@ class Spin {
       return in_time();
     }
     // How many cancels there had been when it began to wait.
-    std::uint32_t cancels() noexcept {
-      if (begin_ == library::Clock::time_point{}) cancels_ = waiting_.cancels();
-      return cancels_;
-    }
+    std::uint32_t cancels() const noexcept { return looks_ < 8 ? spin_.waiting_.cancels() : cancels_; }
     // Says that it came, to this thread while it looked, or while it slept.
     void found() noexcept {
       if (looks_ >= 8) [[unlikely]]
@@ -40,15 +38,18 @@ class Spin {
    private:
     bool in_time() noexcept {
       const library::Clock::time_point now = library::Clock::now();
-      if (waiting_.cancels() != cancels()) return false;
-      if (begin_ == library::Clock::time_point{}) begin_ = now;
+      if (looks_ == 8) {
+        begin_ = now;
+        cancels_ = spin_.waiting_.cancels();
+      } else if (cancels_ != spin_.waiting_.cancels()) {
+        return false;
+      }
       // Relaxed, as below: what any thread has learned will do.
       return spin_.waits_ == hamlyn::rpc::Waits::spin ||
              now - begin_ < std::chrono::nanoseconds{spin_.lately_.load(std::memory_order_relaxed)};
     }
 
     Spin& spin_;
-    const library::Waiting& waiting_;
     std::uint32_t looks_ = 0;
     std::uint32_t cancels_ = 0;
     library::Clock::time_point begin_;
@@ -65,6 +66,7 @@ class Spin {
   }
 
   const hamlyn::rpc::Waits waits_;
+  const library::Waiting& waiting_;
   std::atomic<std::int64_t> lately_{kLongest.count() / 4};
 };
 

@@ -210,7 +210,7 @@ class Server {
     std::array<std::byte, 256> room;
     Writer reply(room);
     Cause cause = Cause::none;
-    if (call.word.procedure >= kReserved && !call.longer) {
+    if (call.word.procedure() >= kReserved && !call.longer) {
       std::vector<std::byte> copy(call.frame.begin(), call.frame.end());
       cause = machine_.administer(call, copy, reply);
     }

@@ -161,8 +161,8 @@ TEST_F(RpcClientMachine, greets_binds_and_calls) {
   EXPECT_EQ(machine.start(1, {}, {}, call), Status::refused);
   call = start();
   ASSERT_EQ(port.sent.size(), 1u);
-  const CallWord word = call_of(port.sent[0].word);
-  EXPECT_TRUE(word.good && word.procedure == 7 && word.sequence == call.sequence);
+  const CallBits word(port.sent[0].word);
+  EXPECT_TRUE(word.good() && word.procedure() == 7 && word.sequence() == call.sequence);
   EXPECT_EQ(port.sent[0].ticket.slot, 30u);
   EXPECT_EQ(port.sent[0].offset, machine.place_of(call.stack));
   EXPECT_EQ(machine.look(call), Machine::Look::out);

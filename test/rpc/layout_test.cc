@@ -244,10 +244,10 @@ TEST(RpcWords, carry_time_left_never_longer_than_it_is) {
 }
 
 TEST(RpcWords, are_taken_apart_as_they_were_put_together) {
-  const CallWord call{0x1234, 0x5678, 0x9ABC, 15, true};
-  const CallWord back = call_of(word_of(call));
-  EXPECT_TRUE(back.good && back.urgent && back.procedure == 0x1234 && back.left == 0x5678 &&
-              back.sequence == 0x9ABC && back.depth == 15);
+  const CallBits back(word_of(CallWord{0x1234, 0x5678, 0x9ABC, 15, true, false}));
+  EXPECT_TRUE(back.good() && back.urgent() && !back.traced() && back.procedure() == 0x1234 &&
+              back.left() == 0x5678 && back.sequence() == 0x9ABC && back.depth() == 15);
+  EXPECT_TRUE(CallBits(word_of(CallWord{.traced = true})).traced());
   const ReplyWord reply{0x1234, Kind::failed, Cause::threw, true};
   const ReplyWord again = reply_of(word_of(reply));
   EXPECT_TRUE(again.good && again.begun && again.cause == Cause::threw && again.sequence == 0x1234);

@@ -81,7 +81,7 @@ TEST_F(RpcServerMachine, admits_a_client_and_takes_its_calls_each_once) {
 
   ASSERT_EQ(hear(call(kPeer, 10, 2, {.procedure = 1, .sequence = 1})), Machine::Heard::call);
   EXPECT_EQ(taken.stack, 2u);
-  EXPECT_EQ(taken.word.procedure, 1u);
+  EXPECT_EQ(taken.word.procedure(), 1u);
   const Machine::Taken first = taken;
   expect_refused(call(kPeer, 10, 2, {.sequence = 2}), rpc::Refused::busy);
   machine.finish(first, Cause::none, true, std::as_bytes(std::span("abc", 3)));
