@@ -6,18 +6,16 @@
 // that are its alone to spoil. Each call names its stack by where it lands and comes in the stack's sequence.
 // Whatever does not is counted, and changes nothing.
 //
-// When a client's link ends its place goes, and a memory of how its last calls ended stays: of as many
-// clients as there may be. Beyond them whose interface has most loses its oldest. A client that comes again
-// asks there.
+// When a client's link ends its place goes, and a memory of how its last calls ended stays. A client that
+// comes again asks there.
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <exception>
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,6 +28,8 @@
 #include "hamlyn/values/send.h"
 #include "hamlyn/values/ticket.h"
 #include "protocols/wire_order.h"
+#include "rpc/greeters.h"
+#include "rpc/memories.h"
 #include "rpc/rpc_wire.h"
 
 namespace hamlyn::internal_::rpc {
@@ -45,10 +45,6 @@ struct ServerLimits {
   std::size_t result = 65536;
 };
 
-// Greetings of one interface that are not whole.
-inline constexpr std::size_t kMostGreetings = 8;
-// Interfaces with such.
-inline constexpr std::size_t kMostGreeters = 1024;
 // Clients that are still to hear that there is no room.
 inline constexpr std::size_t kMostTurnedAway = 32;
 
@@ -217,16 +213,6 @@ class ServerMachine {
   std::uint64_t refused(Refused cause) const noexcept { return refused_[static_cast<std::size_t>(cause)]; }
 
  private:
-  // The fates of a client's last calls, which has gone.
-  struct Memory {
-    std::uint32_t session;
-    std::vector<Stack> stacks;
-  };
-  struct Greeter {
-    std::uint64_t peer;
-    std::uint64_t link;
-    std::vector<Greeted> greetings;
-  };
   // Somebody who is to hear that there is no room.
   struct Stranger {
     Ticket ticket;
@@ -410,24 +396,8 @@ class ServerMachine {
 
   void greet(std::uint64_t peer, std::uint64_t word) noexcept {
     try {
-      auto greeter = std::ranges::find(greeters_, peer, &Greeter::peer);
-      if (greeter == greeters_.end()) {
-        if (greeters_.size() == kMostGreeters) greeters_.erase(greeters_.begin());
-        greeter = greeters_.insert(greeters_.end(), {peer, port_.link(peer).serial, {}});
-      }
-      const auto mark = static_cast<std::uint32_t>(word >> 40);
-      auto& all = greeter->greetings;
-      auto one = std::ranges::find(all, mark, &Greeted::mark);
-      if (one == all.end()) {
-        if (all.size() == kMostGreetings) all.erase(all.begin());
-        one = all.insert(all.end(), Greeted(mark));
-      }
-      one->take(word);
-      if (!one->whole()) return;
-      const Greeting greeting = one->greeting();
-      all.erase(one);
-      if (all.empty()) greeters_.erase(greeter);
-      admit(peer, mark, greeting);
+      const std::optional<Greeters::Whole> whole = greeters_.take(peer, port_.link(peer).serial, word);
+      if (whole) admit(peer, whole->mark, whole->greeting);
     } catch (const std::exception&) {  // no memory: the client hears nothing, and its time passes
       refuse(Refused::greeting);
     }
@@ -547,7 +517,7 @@ class ServerMachine {
     const auto over = [&](std::uint64_t whose, std::uint64_t link) {
       return (peer == 0 || whose == peer) && (link == 0 || port_.link(whose).serial != link);
     };
-    std::erase_if(greeters_, [&](const Greeter& each) { return over(each.peer, each.link); });
+    greeters_.end(over);
     owing_ -= std::erase_if(strangers_,
                             [&](const Stranger& each) { return over(each.ticket.interface, each.link); });
     for (auto& client : clients_) {
@@ -573,30 +543,11 @@ class ServerMachine {
     for (auto& [number, whose] : by_slot_) {
       if (whose == &client) whose = nullptr;
     }
-    if (client.session != 0) remember(client);
+    if (client.session != 0) memories_.remember(client.peer, client.session, std::move(client.stacks));
     const auto own = std::ranges::find(clients_, &client, [](const auto& each) { return each.get(); });
     own->reset();
     --count_;
   }
-  void remember(Client& client) noexcept {
-    try {
-      if (remembered_ == limits_.clients) forget_one();
-      memories_[client.peer].push_back({client.session, std::move(client.stacks)});
-      ++remembered_;
-    } catch (const std::bad_alloc&) {  // its calls stay unknown
-    }
-  }
-  // Whose interface has most: who comes and goes for ever has only its own forgotten.
-  void forget_one() noexcept {
-    const auto fewer = [](const auto& one, const auto& other) {
-      return one.second.size() < other.second.size();
-    };
-    const auto most = std::ranges::max_element(memories_, fewer);
-    most->second.pop_front();
-    if (most->second.empty()) memories_.erase(most);
-    --remembered_;
-  }
-
   // --- the library's own procedures
 
   Cause bind(std::span<std::byte> frame, Writer& reply) noexcept {
@@ -654,16 +605,9 @@ class ServerMachine {
       reply.number(fate_of(client->stacks, *question));
       return Cause::none;
     }
-    const Memory* const memory = memory_of(who.peer, question->session);
-    reply.number(memory == nullptr ? static_cast<std::uint8_t>(Fate::unknown)
-                                   : fate_of(memory->stacks, *question));
+    const std::vector<Stack>* const stacks = memories_.find(who.peer, question->session);
+    reply.number(stacks == nullptr ? static_cast<std::uint8_t>(Fate::unknown) : fate_of(*stacks, *question));
     return Cause::none;
-  }
-  const Memory* memory_of(std::uint64_t peer, std::uint32_t session) const noexcept {
-    const auto own = memories_.find(peer);
-    if (own == memories_.end()) return nullptr;
-    const auto found = std::ranges::find(own->second, session, &Memory::session);
-    return found == own->second.end() ? nullptr : &*found;
   }
   static std::uint8_t fate_of(const std::vector<Stack>& stacks, const FateQuestion& question) noexcept {
     if (question.stack >= stacks.size()) return static_cast<std::uint8_t>(Fate::unknown);
@@ -682,10 +626,9 @@ class ServerMachine {
   std::vector<std::pair<std::uint64_t, std::size_t>> by_name_;  // their places, by the hash of the name
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::pair<std::uint32_t, Client*>> by_slot_;  // the number of the slot, by its index
-  std::vector<Greeter> greeters_;
+  Greeters greeters_;
   std::vector<Stranger> strangers_;
-  std::map<std::uint64_t, std::deque<Memory>> memories_;  // by interface
-  std::size_t remembered_ = 0;
+  Memories<Stack> memories_{limits_.clients};
   std::array<std::uint64_t, static_cast<std::size_t>(Refused::count)> refused_{};
   std::uint32_t next_session_;
   std::uint32_t count_ = 0;

@@ -172,13 +172,15 @@ hamlyn::rpc::Result<Returned> result_of(Ending ending, const Landing& landed) no
     const bool came = ending.status == Status::ok;
     hamlyn::rpc::Result<Returned> out(std::move(ending));
     if (!came) return out;
-    Reader reader(landed.bytes);
+    constexpr std::size_t kSize = Layout<Returned>::kSize;
+    const bool fits = kSize == 0 || landed.bytes.size() == kSize;
+    Reader reader(kSize != 0 && fits ? std::span(landed.bytes.data(), kSize) : landed.bytes);
     try {
       Layout<Returned>::get(reader, *out);
     } catch (const std::exception&) {  // no memory
       reader.spoil();
     }
-    if (reader.whole()) [[likely]]
+    if (fits && reader.whole()) [[likely]]
       return out;
     Ending broken;
     broken.status = Status::broken;

@@ -100,6 +100,12 @@ inline constexpr std::size_t kShortReply = 256;
 
 template <class Type>
 Ran answer(const Type& value, Reply& reply) noexcept {
+  if constexpr (Fixed<Type> && Layout<Type>::kSize <= kShortReply) {
+    Writer all(reply.room().template first<kShortReply>());
+    Layout<Type>::put(all, value);
+    reply.made(all.size());
+    return Ran::done;
+  }
   Writer first(reply.room());
   Layout<Type>::put(first, value);
   reply.made(first.size());
@@ -205,7 +211,11 @@ Ran run_later(void* target, auto& arguments, hamlyn::rpc::Call& call) {
 template <class Type, auto kFunction, class Hooks>
 Ran run_procedure(void* target, std::span<std::byte> frame, Reply& reply, hamlyn::rpc::Call& call) {
   using Shape = ShapeAt<kFunction>;
-  Reader reader(frame);
+  // Of arguments that have one length nothing more is to be checked, but what they are.
+  constexpr std::size_t kSize = Shape::Row::size();
+  if (kSize != 0 && frame.size() != kSize) [[unlikely]]
+    return Ran::bad_arguments;
+  Reader reader(kSize != 0 ? std::span(frame.data(), kSize) : frame);
   typename Shape::Arguments arguments{};
   try {
     std::apply([&](auto&... all) { Shape::Row::get(reader, all...); }, arguments);
