@@ -339,52 +339,93 @@ int Rpc::call(Line& line, int calls) {
   return 0;
 }
 
-// Greets as a client does, and then writes by all that its tickets allow, at once and all the time; nor does
-// it take any answer.
-void Rpc::harm(std::uint64_t seed) {
-  Interface interface(other_options());
-  MessageArea area(interface, 4 * 2048);
-  NotificationQueue queue(interface);
-  Slot slot(area, queue, {.entries = 4});
-  Terminus terminus(interface), urgent(interface, {.priority = Priority::urgent});
-  std::mt19937_64 chance(seed);
-  const Ticket door = interface.lookup("steady", 5s);
-  static_cast<void>(terminus.connect(door, kPatience));
-  const auto say = [&](std::uint64_t word) {
+// Greets as a client does, and has its tickets in hand.
+struct Bare {
+  explicit Bare(const Interface::Options& options, const char* name)
+      : interface(options), door(interface.lookup(name, 5s)) {
+    static_cast<void>(terminus.connect(door, kPatience));
+    const Ticket own = slot.ticket();
+    const Greeting greeting{own.slot,
+                            own.generation,
+                            static_cast<std::uint32_t>(own.key),
+                            static_cast<std::uint32_t>(own.key >> 32),
+                            shape_of(4, 2048),
+                            0,
+                            0};
+    const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting);
+    for (std::size_t i = 0; i != kGreetingWords; ++i) say(greeting_word(7, i, words[i]));
+    const auto admission = protocols::copy_of<Admission>(slot.bytes(next()));
+    if (!admission || !good(*admission, 4)) std::_Exit(2);
+    to.interface = door.interface;
+    to.host = door.host;
+    to.slot = admission->slot;
+    to.generation = admission->generation;
+    to.key = admission->key;
+    to.bound = 1 << 20;
+    longer = to;
+    longer.slot = admission->long_slot;
+    longer.generation = admission->long_generation;
+    longer.key = admission->long_key;
+    longer.entry = 0;
+    longer.incarnation = admission->long_incarnation;
+    first = first_frame(admission->stacks, admission->stride);
+    static_cast<void>(terminus.connect(to, kPatience));
+  }
+  void say(std::uint64_t word) {
     while (terminus.send_fast(door, {}, word) == Status::no_place)
       if (terminus.wait_for_place(door, kPatience) != Status::ok) std::_Exit(1);
-  };
-  const Ticket own = slot.ticket();
-  const Greeting greeting{own.slot,
-                          own.generation,
-                          static_cast<std::uint32_t>(own.key),
-                          static_cast<std::uint32_t>(own.key >> 32),
-                          shape_of(4, 2048),
-                          0,
-                          0};
-  const auto words = std::bit_cast<std::array<std::uint32_t, kGreetingWords>>(greeting);
-  for (std::size_t i = 0; i != kGreetingWords; ++i) say(greeting_word(7, i, words[i]));
-  Notification arrival;
-  while (queue.receive(arrival, kPatience) == Status::ok && arrival.kind != Notification::Kind::message) {
   }
-  const auto admission = protocols::copy_of<Admission>(slot.bytes(arrival));
-  if (!admission || !good(*admission, 4)) std::_Exit(2);
-  Ticket to;
-  to.interface = door.interface;
-  to.host = door.host;
-  to.slot = admission->slot;
-  to.generation = admission->generation;
-  to.key = admission->key;
-  to.bound = 1 << 20;
-  Ticket longer = to;
-  longer.slot = admission->long_slot;
-  longer.generation = admission->long_generation;
-  longer.key = admission->long_key;
-  longer.entry = 0;
-  longer.incarnation = admission->long_incarnation;
-  static_cast<void>(terminus.connect(to, kPatience));
+  // The next message that comes.
+  Notification next() {
+    Notification arrival;
+    while (queue.receive(arrival, kPatience) == Status::ok && arrival.kind != Notification::Kind::message) {
+    }
+    return arrival;
+  }
+
+  Interface interface;
+  MessageArea area{interface, 4 * 2048};
+  NotificationQueue queue{interface};
+  Slot slot{area, queue, {.entries = 4}};
+  Terminus terminus{interface};
+  const Ticket door;
+  Ticket to, longer;
+  std::uint64_t first = 0;  // byte of the first frame
+};
+
+TEST_F(Rpc, refuses_a_frame_that_has_no_room_for_its_trace) {
+  in_child([&] {
+    Interface there(options());
+    Calculator calculator;
+    rpc::Server<Calculator> server(there, "calculator", calculator);
+    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+    {
+      Bare client(other_options(), "calculator");
+      std::uint16_t sequence = 0;
+      for (const std::size_t bytes : {0u, 8u, 15u, 16u, 24u}) {
+        const std::vector<std::byte> frame(bytes);
+        const CallWord word{.procedure = 1, .sequence = ++sequence, .traced = true};  // minus
+        EXPECT_EQ(client.terminus.send_fast(client.to, frame, word_of(word), client.first), Status::ok);
+        const ReplyWord reply = reply_of(client.next().word);
+        EXPECT_EQ(reply.sequence, sequence);
+        EXPECT_EQ(reply.cause, bytes == 24 ? Cause::none : Cause::bad_arguments) << bytes;
+        EXPECT_EQ(reply.begun, bytes == 24);
+      }
+    }
+    server.stop();
+    serving.join();
+  });
+}
+
+// Writes by all that its tickets allow, at once and all the time; nor does it take any answer.
+void Rpc::harm(std::uint64_t seed) {
+  Bare bare(other_options(), "steady");
+  Interface& interface = bare.interface;
+  Terminus& terminus = bare.terminus;
+  Terminus urgent(interface, {.priority = Priority::urgent});
+  const Ticket &to = bare.to, &longer = bare.longer;
+  std::mt19937_64 chance(seed);
   static_cast<void>(urgent.connect(to, kPatience));
-  const std::uint64_t first = first_frame(4, 512);
   std::vector<std::byte> data(4096);
   std::array<std::uint16_t, 4> sequence{};
   for (std::uint64_t turn = 0;; ++turn) {
@@ -392,7 +433,7 @@ void Rpc::harm(std::uint64_t seed) {
     const std::uint32_t stack = chance() % 4;
     CallWord word{.procedure = static_cast<std::uint16_t>(chance() % 16 == 0 ? chance() : chance() % 2),
                   .sequence = ++sequence[stack]};
-    std::uint64_t offset = first + stack * 512;
+    std::uint64_t offset = bare.first + stack * 512;
     std::size_t bytes = chance() % 512;
     // An honest call begins with its count.
     if (chance() % 2 == 0 && bytes >= 4) {
@@ -428,7 +469,7 @@ void Rpc::harm(std::uint64_t seed) {
         static_cast<void>(urgent.send_fast(to, std::span(data).first(bytes % 320), word_of(word), offset));
         break;
       case 7:
-        say(chance());
+        bare.say(chance());
         break;
       case 8: {
         Ticket other = to;
