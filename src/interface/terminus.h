@@ -122,6 +122,24 @@ class Terminus {
     return last_.credit;
   }
 
+  // The link within the host of the last message to a posted buffer, if another to that slot may leave by it
+  // now; else null.
+  __attribute__((always_inline)) shm::ShmLink* cached_posted(const Ticket& ticket) noexcept {
+    const bool same = last_posted_.peer == ticket.interface && last_posted_.slot_word == slot_word(ticket) &&
+                      last_posted_.key == ticket.key && ticket.posted();
+    return same && pending_ == 0 ? last_posted_.local : nullptr;
+  }
+  std::uint32_t next_message() noexcept { return core_.next_message(); }
+  // Counts a message that went straight into the link, without an entry.
+  void left_at_once(Link& link, std::size_t bytes, SendHandle* handle) noexcept {
+    core_.warm(link);  // who is sent something may well answer
+    ++counters_.messages;
+    counters_.bytes += bytes;
+    ++sent_;
+    if (handle != nullptr) *handle = {sent_, index_of(*free_.first())};
+    if (waiting_.empty()) SequenceWord<>::tell(sequence_, sent_);
+  }
+
   // Finds the way of a put of up to 48 bytes.
   __attribute__((always_inline)) SendCredit* cached_put(const Ticket& ticket, std::size_t length,
                                                         const PutOptions& options,
@@ -172,6 +190,7 @@ class Terminus {
   void delivered(const Link& link, std::uint32_t message, Refusal cause) noexcept;
   void forget_link() noexcept {
     last_ = last_in_level_ = {};
+    last_posted_ = {};
     forget_answer();
   }
   void link_refused(std::uint64_t peer, WhyNoLink why) noexcept;
@@ -266,6 +285,14 @@ class Terminus {
     SendCredit* credit = &nowhere;
   };
 
+  // Where the last message of one packet to a posted buffer went.
+  struct LastPosted {
+    std::uint64_t peer = 0;
+    std::uint64_t slot_word = 0;
+    std::uint64_t key = 0;
+    shm::ShmLink* local = nullptr;  // null: its link has no short ways
+  };
+
   struct DestinationQueue : Destination {
     base::Chain<Work, &Work::in_destination> works;
     DestinationQueue* next = nullptr;  // in its bucket, or free
@@ -345,15 +372,6 @@ class Terminus {
   Status put_posted(Work& work) noexcept;
   static void fills_no_more(Work& work) noexcept;
   void abandon(const Work& work) noexcept;
-  // A message that went straight into the link, without an entry.
-  void left_at_once(Link& link, std::size_t bytes, SendHandle* handle) noexcept {
-    core_.warm(link);  // who is sent something may well answer
-    ++counters_.messages;
-    counters_.bytes += bytes;
-    ++sent_;
-    if (handle != nullptr) *handle = {sent_, index_of(*free_.first())};
-    if (waiting_.empty()) SequenceWord<>::tell(sequence_, sent_);
-  }
   void start(Work& work) noexcept;
   void finish(Work& work, Status status) noexcept;
 
@@ -376,6 +394,7 @@ class Terminus {
   Last last_;
   Last last_in_level_;  // of the urgent level, and of links that have no short ways
   Last* level_last_;    // one of the two
+  LastPosted last_posted_;
   LinkWait* link_waits_ = nullptr;
   std::uint64_t asked_peer_ = 0;  // with whom somebody wanted a link who does not wait; 0: nobody
   // The last message in fast mode, if its link's ring is too short for it: its bytes, and where to.

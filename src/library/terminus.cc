@@ -117,6 +117,14 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
 Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                              const SendOptions& options, SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
+  const bool plain = !options.acknowledged && options.queue == nullptr && options.metadata.empty() &&
+                     options.offset == 0 && options.element == 0;
+  if (plain && data.size() <= interface::kInlineData && engine.lock().enter_quickly()) [[likely]] {
+    shm::ShmLink* asleep;
+    if (ShortWay::send_posted(*terminus_, ticket, data, word, handle, asleep)) [[likely]]
+      return leave(engine.lock(), asleep);
+    engine.lock().leave_quickly();
+  }
   const auto queue = queue_of(options, interface_);
   if (!queue) return Status::invalid;
   if (!engine.lock().enter()) [[unlikely]]

@@ -114,6 +114,22 @@ class ShortWay final : public interface::Shortcut {
     asleep = leave(*link, shape, [&] { --credit->left; });
     return true;
   }
+  // Up to 16 bytes to a posted buffer.
+  __attribute__((always_inline)) static bool send_posted(interface::Terminus& from, const Ticket& ticket,
+                                                         std::span<const std::byte> data, std::uint64_t word,
+                                                         SendHandle* handle, ShmLink*& asleep) noexcept {
+    ShmLink* const link = from.cached_posted(ticket);
+    if (link == nullptr || !link->cached_room()) [[unlikely]]
+      return false;
+    const interface::PostedPart part {
+      .at = 0, .length = static_cast<std::uint32_t>(data.size()),
+      .total = static_cast<std::uint32_t>(data.size()), .message = from.next_message(), .word = word
+    };
+    const interface::FastTarget target { interface::slot_word(ticket), ticket.key, entry_word_of(part) };
+    const FastCell shape{{target, offset_word_of(part), user_word_of(part)}, data.data(), data.size()};
+    asleep = leave(*link, shape, [&] { from.left_at_once(*link, data.size(), handle); });
+    return true;
+  }
   static std::size_t send_row(interface::Terminus& from, const Ticket& ticket,
                               std::span<const FastMessage> row) noexcept;
   static std::size_t put_row(interface::Terminus& from, const Ticket& ticket,

@@ -40,10 +40,19 @@ inline PostedPart posted_part_of(const Words& words) noexcept {
 
 inline bool is_posted(const Packet& packet) noexcept { return packet.entry == kPostedEntry; }
 
+inline std::uint64_t offset_word_of(const PostedPart& part) noexcept {
+  return std::uint64_t{part.total} << 32 | part.at;
+}
+inline std::uint64_t entry_word_of(const PostedPart& part) noexcept {
+  return std::uint64_t{high_half(part.word)} << 32 | kPostedEntry;
+}
+inline std::uint64_t user_word_of(const PostedPart& part) noexcept {
+  return std::uint64_t{low_half(part.word)} << 32 | part.message;
+}
 inline void set_posted(Packet& packet, const PostedPart& part) noexcept {
-  packet.offset = std::uint64_t{part.total} << 32 | part.at;
-  set_entry(packet, kPostedEntry, high_half(part.word));
-  packet.word = std::uint64_t{low_half(part.word)} << 32 | part.message;
+  packet.offset = offset_word_of(part);
+  set_word(packet, kEntryWord, entry_word_of(part));
+  packet.word = user_word_of(part);
 }
 
 // One link fills so many buffers of a slot at a time with messages of several packets; a sender begins no

@@ -47,6 +47,8 @@ Status Terminus::posted_at_once(const Ticket& ticket, std::span<const std::byte>
   if (status != Status::ok) [[unlikely]]
     return status;
   left_at_once(*link, length, handle);
+  if (priority_ == Priority::normal)
+    last_posted_ = {ticket.interface, slot_word(ticket), ticket.key, link->local()};
   return Status::ok;
 }
 
