@@ -211,7 +211,7 @@ Ran run_later(void* target, auto& arguments, hamlyn::rpc::Call& call) {
 template <class Type, auto kFunction, class Hooks>
 Ran run_procedure(void* target, std::span<std::byte> frame, Reply& reply, hamlyn::rpc::Call& call) {
   using Shape = ShapeAt<kFunction>;
-  // Of arguments that have one length nothing more is to be checked, but what they are.
+  // Arguments that have one length need no other check than of what they are.
   constexpr std::size_t kSize = Shape::Row::size();
   if (kSize != 0 && frame.size() != kSize) [[unlikely]]
     return Ran::bad_arguments;
