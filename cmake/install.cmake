@@ -22,6 +22,7 @@ endfunction()
 
 hamlyn_needs(hamlyn_c)
 hamlyn_needs(hamlyn_rpc)
+hamlyn_needs(hamlyn_vi)
 
 set(pc_libs)
 foreach(layer IN LISTS HAMLYN_LAYERS)
@@ -45,10 +46,11 @@ endforeach()
 
 set(targets hamlyn ${HAMLYN_LAYERS})
 if(TARGET hamlyn_shared)
-  list(APPEND targets hamlyn_shared)
+  list(APPEND targets hamlyn_shared hamlyn_vipl)
 endif()
 install(TARGETS ${targets} EXPORT hamlyn-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hamlyn TYPE INCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/include/vipl.h TYPE INCLUDE)
 install(EXPORT hamlyn-targets NAMESPACE hamlyn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hamlyn)
 
 file(CONFIGURE OUTPUT hamlyn-config.cmake @ONLY CONTENT [[
@@ -79,7 +81,16 @@ Version: @PROJECT_VERSION@
 Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
 Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@ -lhamlyn
 ]])
+file(CONFIGURE OUTPUT vipl.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/@pc_prefix@
+Name: vipl
+Description: VIPL 1.0, the interface of the VI Architecture, on Hamlyn
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@ -lvipl
+]])
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hamlyn.pc ${CMAKE_CURRENT_BINARY_DIR}/hamlyn-c.pc
+        ${CMAKE_CURRENT_BINARY_DIR}/vipl.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 foreach(section 1 3 8)

@@ -108,7 +108,8 @@ void Queue::expect(std::size_t entries) {
   // Notifications of slots that have gone need their room beside all that may come.
   const std::size_t most = kEventPlaces + expected_ + entries + waiting_count_;
   if (most > waiting_.size()) {
-    std::vector<Waiting> longer(most);
+    // Twice as long, so that a thousand slots do not each move what all before them need.
+    std::vector<Waiting> longer(std::max(most, 2 * waiting_.size()));
     for (std::size_t i = 0; i < waiting_count_; ++i)
       longer[i] = waiting_[(waiting_head_ + i) % waiting_.size()];
     waiting_ = std::move(longer);

@@ -39,6 +39,7 @@ void add_calls(Collection& all) {
   all.add(rpc_minus());
   all.add(rpc_longest());
   all.add(rpc_rate());
+  all.add(vi_send());
 }
 
 void add_messages(Collection& all) {

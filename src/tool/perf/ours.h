@@ -85,6 +85,8 @@ Meter rpc_null(Place place);
 Meter rpc_minus();
 Meter rpc_longest();
 Meter rpc_rate();
+// VIs (hamlyn/vi.h): 16 bytes to a posted receive, told of in a completion queue, at reliable delivery.
+Meter vi_send();
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);

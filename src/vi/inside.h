@@ -1,0 +1,128 @@
+#pragma once
+// A NIC's inside: its machine, and how threads wait for what it does. One lock guards the machine; it
+// is taken before the interface's own.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/namespaces.h"
+#include "base/pending_calls.h"
+#include "base/run_lock.h"
+#include "hamlyn/vi/nic.h"
+#include "library/wait/own_thread.h"
+#include "library/wait/waiting.h"
+#include "vi/machine.h"
+#include "vi/names.h"
+#include "vi/port.h"
+
+namespace hamlyn {
+
+namespace vi {
+
+struct Nic::Inside {
+  using Guard = internal_::base::RunLockGuard;
+  using Machine = internal_::vi::Machine<internal_::vi::Port>;
+  using Side = internal_::vi::Side;
+
+  explicit Inside(Interface& from);
+
+  // Does `what` under the lock. Memory that has run out, and objects that cannot be made, are error_resource.
+  template <class What>
+  Result locked(What what) noexcept {
+    const Guard guard(lock);
+    if (!guard) return Result::invalid_state;
+    try {
+      return what();
+    } catch (const std::exception&) {
+      return Result::error_resource;
+    }
+  }
+  // As `locked`, and what can leave leaves.
+  template <class What>
+  Result stepped(What what) noexcept {
+    return locked([&] {
+      const Result result = what();
+      step();
+      return result;
+    });
+  }
+
+  // All of these under the lock.
+  void hear(const Notification& next) noexcept;
+  void step() noexcept;
+  // Has others look again, if something is over.
+  void tell() noexcept;
+  // Hears one notification. False: there was none.
+  bool poll() noexcept;
+  void poll_all() noexcept;
+  Completion event(std::uint32_t of) noexcept;
+  void hear_standing() noexcept;
+
+  // Waits until `ready`, called under the lock, says something else than nothing.
+  template <class Ready>
+  Result wait(Ready ready, Time timeout) noexcept;
+  Completed done(std::uint32_t vi, Side side) noexcept;
+  Completed wait_done(std::uint32_t vi, Side side, Time timeout) noexcept;
+  Result notify(std::uint32_t vi, Side side, Handler handler) noexcept;
+
+  // Names of those who wait, each once, however many do. success, error_resource, error_nameservice.
+  Result publish(const Address& local) noexcept;
+  void withdraw(const Address& local) noexcept;
+  // The door of the NIC where somebody waits at that address.
+  Result find_door(const Address& asked, Ticket& out) noexcept;
+  // A peer request is over: its name goes.
+  void end_peering(std::uint32_t vi) noexcept;
+  Result peer_outcome(std::uint32_t vi) noexcept;
+  void fill(std::uint32_t vi, ViAttributes* other) noexcept;
+
+  // Starts the thread that calls handlers, if it is not there. False: there is none to be had.
+  bool start_teller() noexcept;
+  void call_handlers() noexcept;
+
+  Interface& interface;
+  internal_::library::Waiting& waiting;
+  NotificationQueue queue;
+  internal_::vi::Port port;
+  internal_::base::RunLock lock;
+  Machine machine;  // under the lock, as the next two
+  bool closing = false;
+  internal_::base::PendingCalls calls;
+
+  std::mutex naming;                                 // held while the node is asked
+  std::map<std::string, int> names;                  // under it, as the next: how many wait there
+  std::map<std::uint32_t, Address> peering;          // by VI
+  std::unique_ptr<internal_::library::Task> teller;  // under it
+};
+
+template <class Ready>
+Result Nic::Inside::wait(Ready ready, Time timeout) noexcept {
+  internal_::base::PendingCall<Guard, internal_::base::RunLock> pending(lock, calls);
+  const std::uint32_t cancels = waiting.cancels();
+  const internal_::library::Deadline deadline = internal_::library::deadline_in(timeout);
+  if (!pending.enter()) return Result::invalid_state;
+  Result out = Result::not_done;
+  const auto look = [&] {
+    const Guard guard(lock);
+    if (!guard) return Status::forked;
+    hear_standing();
+    out = pending.closing() || closing ? Result::invalid_state : ready();
+    if (machine.changed() && (calls.count() > 1 || machine.has_notice())) waiting.changed();
+    return out == Result::not_done ? Status::pending : Status::ok;
+  };
+  switch (waiting.until(look, deadline, cancels)) {
+    case Status::ok:
+      return out;
+    case Status::timed_out:
+      return Result::timeout;
+    default:
+      return Result::invalid_state;
+  }
+}
+
+}  // namespace vi
+
+}  // namespace hamlyn

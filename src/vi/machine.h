@@ -1,0 +1,574 @@
+#pragma once
+// A NIC without waiting: calls and notifications in, sends and completions out. `Port` is the way to the
+// interface (vi/port.h; in tests another). All of it under the NIC's lock.
+//
+// A VI's receive queue is a slot with posted buffers, so that the interface lands what comes. Its send queue
+// leaves in order, as far as there is room (vi/transfers.h has that). Rights to write and read memory are
+// slots of their own, for one region and one connection each, so that they end one by one.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/namespaces.h"
+#include "hamlyn/values/notification.h"
+#include "vi/objects.h"
+#include "vi/outbox.h"
+#include "vi/regions.h"
+#include "vi/table.h"
+#include "vi/vi_wire.h"
+#include "vi/work.h"
+
+namespace hamlyn::internal_::vi {
+
+inline constexpr std::uint32_t kDoorBuffers = 256;
+inline constexpr std::uint32_t kMostWaiters = 256, kMostRequests = 1024;
+inline constexpr std::uint64_t kTokenNumber = 0x7FFFFFFF;  // of the number of a work, in its token
+inline constexpr std::size_t kMostNotices = 4096;          // that nobody has taken
+
+template <class Port>
+class Machine {
+ public:
+  using Vi = ViObject<Port>;
+  using Memory = Region<typename Port::Area>;
+  // To be called, under no lock.
+  using Notice = std::function<void()>;
+
+  // Throws Error, std::bad_alloc.
+  explicit Machine(Port& port) : port_(port), outbox_(port), door_(port.make_inbox(kDoorBuffers, false)) {
+    for (std::uint32_t i = 0; i != kDoorBuffers; ++i) open_door(i);
+  }
+
+  // --- tags and memory
+
+  Result create_tag(Tag& out) {
+    out = regions_.make_tag();
+    return out != 0 ? Result::success : Result::error_resource;
+  }
+  Result destroy_tag(Tag tag) noexcept { return regions_.destroy_tag(tag); }
+  Result register_memory(std::span<std::byte> memory, const MemoryAttributes& attributes, MemoryHandle& out);
+  // Ends what is under way there with an error; nothing lands there any more.
+  Result deregister_memory(const void* address, MemoryHandle handle);
+  Result query_memory(const void* address, MemoryHandle handle, MemoryAttributes& out) const noexcept;
+  Result set_memory(const void* address, MemoryHandle handle, const MemoryAttributes& attributes);
+
+  // --- VIs
+
+  // `send`, `receive`: completion queues, or 0.
+  Result create_vi(const ViAttributes& attributes, std::uint32_t send, std::uint32_t receive,
+                   std::uint32_t& out) {
+    if (const Result wrong = check(attributes); wrong != Result::success) return wrong;
+    if ((send != 0 && queues_.find(send) == nullptr) || (receive != 0 && queues_.find(receive) == nullptr))
+      return Result::invalid_parameter;
+    out = vis_.make(attributes);
+    if (out == 0) return Result::error_resource;
+    Vi& vi = *vis_.find(out);
+    vi.number = out;
+    try {
+      vi.outlet = port_.make_outlet();
+      open_inbox(vi);
+    } catch (...) {
+      vis_.erase(out);
+      throw;
+    }
+    regions_.use_tag(attributes.tag);
+    vi.send_queue = send;
+    vi.receive_queue = receive;
+    for (const std::uint32_t queue : {send, receive})
+      if (queue != 0) ++queues_.find(queue)->users;
+    return Result::success;
+  }
+  Result destroy_vi(std::uint32_t number) noexcept {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return Result::invalid_parameter;
+    if (vi->state != State::idle) return Result::invalid_state;
+    if (!vi->send.empty() || !vi->receive.empty()) return Result::error_resource;
+    close_inbox(*vi);
+    regions_.leave_tag(vi->attributes.tag);
+    for (const std::uint32_t number_of : {vi->send_queue, vi->receive_queue}) {
+      QueueObject* const queue = queues_.find(number_of);
+      if (queue == nullptr) continue;
+      --queue->users;
+      std::erase_if(queue->entries, [&](const QueueObject::Entry& entry) { return entry.vi == number; });
+    }
+    vis_.erase(number);
+    return Result::success;
+  }
+  Vi* vi(std::uint32_t number) noexcept { return vis_.find(number); }
+  Result set_vi(std::uint32_t number, const ViAttributes& attributes) noexcept {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return Result::invalid_parameter;
+    if (vi->state != State::idle) return Result::invalid_state;
+    if (const Result wrong = check(attributes); wrong != Result::success) return wrong;
+    if (attributes.reliability != vi->attributes.reliability && !vi->receive.empty())
+      return Result::invalid_reliability_level;  // its inbox is of another kind
+    regions_.use_tag(attributes.tag);
+    regions_.leave_tag(vi->attributes.tag);
+    const bool anew = attributes.reliability != vi->attributes.reliability;
+    vi->attributes = attributes;
+    if (anew) reopen_inbox(*vi);
+    return Result::success;
+  }
+
+  // --- work
+
+  Result post_send(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr || descriptor == nullptr) return Result::invalid_parameter;
+    if (vi->state == State::idle || vi->state == State::connect_pending) return Result::invalid_state;
+    if (vi->send.full()) return Result::error_resource;
+    Work& work = vi->send.next();
+    if (!read_descriptor(regions_, vi->attributes.tag, vi->attributes.max_transfer, Side::send, descriptor,
+                         handle, work))
+      return misplaced(*vi, descriptor, kOfSend);
+    vi->send.post();
+    if (vi->state == State::error)
+      flush(*vi, Side::send);
+    else
+      pump(*vi);
+    return Result::success;
+  }
+  Result post_receive(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr || descriptor == nullptr) return Result::invalid_parameter;
+    if (vi->receive.full()) return Result::error_resource;
+    Work& work = vi->receive.next();
+    if (!read_descriptor(regions_, vi->attributes.tag, vi->attributes.max_transfer, Side::receive, descriptor,
+                         handle, work))
+      return misplaced(*vi, descriptor, kOfReceive);
+    if (vi->state != State::error && (work.status & kErrors) == 0 && !post_buffer(*vi, work))
+      return Result::error_resource;
+    const std::uint64_t posted = vi->receive.post();
+    if (vi->state == State::error)
+      flush(*vi, Side::receive);
+    else if ((work.status & kErrors) != 0)
+      finish(*vi, Side::receive, posted, 0, 0);
+    return Result::success;
+  }
+  Completed take(std::uint32_t number, Side side) noexcept {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return {Result::invalid_parameter, nullptr};
+    return queue_of(*vi, side).take();
+  }
+  // Calls `notify` once, with the next descriptor that is completed, which is taken then.
+  Result notify(std::uint32_t number, Side side, WorkQueue::Notify notify) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return Result::invalid_parameter;
+    WorkQueue& queue = queue_of(*vi, side);
+    if (queue.notify != nullptr) return Result::error_resource;
+    queue.notify = std::move(notify);
+    tell(*vi, queue);
+    return Result::success;
+  }
+
+  // --- completion queues
+
+  Result create_queue(std::uint32_t entries, std::uint32_t& out) {
+    if (entries == 0 || entries > kMostQueueEntries) return Result::invalid_parameter;
+    out = queues_.make(entries);
+    return out != 0 ? Result::success : Result::error_resource;
+  }
+  Result destroy_queue(std::uint32_t number) noexcept {
+    const QueueObject* const queue = queues_.find(number);
+    if (queue == nullptr) return Result::invalid_parameter;
+    if (queue->users != 0) return Result::error_resource;
+    queues_.erase(number);
+    return Result::success;
+  }
+  // Entries that stand there stay.
+  Result resize_queue(std::uint32_t number, std::uint32_t entries) noexcept {
+    QueueObject* const queue = queues_.find(number);
+    if (queue == nullptr || entries == 0 || entries > kMostQueueEntries) return Result::invalid_parameter;
+    if (entries < queue->entries.size()) return Result::error_resource;
+    queue->places = entries;
+    return Result::success;
+  }
+  Completion take_event(std::uint32_t number) noexcept {
+    QueueObject* const queue = queues_.find(number);
+    if (queue == nullptr) return {Result::invalid_parameter};
+    if (queue->entries.empty()) return {};
+    const QueueObject::Entry entry = queue->entries.front();
+    queue->entries.pop_front();
+    queue->overrun = false;
+    return {Result::success, entry.vi, entry.receive};
+  }
+  Result notify_queue(std::uint32_t number, QueueObject::Notify notify) {
+    QueueObject* const queue = queues_.find(number);
+    if (queue == nullptr) return Result::invalid_parameter;
+    if (queue->notify != nullptr) return Result::error_resource;
+    queue->notify = std::move(notify);
+    tell(number, *queue);
+    return Result::success;
+  }
+
+  // --- connections
+
+  // 0: there are as many as there may be.
+  std::uint32_t add_waiter(const Address& local) { return waiters_.make(Waiter{local}); }
+  // The request that has come for it, or 0.
+  std::uint32_t request_of(std::uint32_t waiter) const noexcept {
+    const Waiter* const who = waiters_.find(waiter);
+    return who != nullptr ? who->request : 0;
+  }
+  // Leaves a request that has come for it to the caller.
+  void remove_waiter(std::uint32_t waiter) noexcept { waiters_.erase(waiter); }
+  const Request* request(std::uint32_t number) const noexcept { return requests_.find(number); }
+
+  Result accept(std::uint32_t number, std::uint32_t with) {
+    Request* const request = requests_.find(number);
+    Vi* const vi = vis_.find(with);
+    if (request == nullptr || vi == nullptr) return Result::invalid_parameter;
+    if (vi->state != State::idle) return Result::invalid_state;
+    if (const Result wrong = compare(vi->attributes, attributes_of(request->asks)); wrong != Result::success)
+      return wrong;
+    if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
+    const Request taken = *request;
+    requests_.erase(number);
+    if (taken.gone) return Result::timeout;
+    begin(*vi, taken.peer);
+    say(*vi, taken.asks, Say::accept);
+    connect(*vi, taken.peer, taken.asks);
+    return Result::success;
+  }
+  Result reject(std::uint32_t number) {
+    const Request* const request = requests_.find(number);
+    if (request == nullptr) return Result::invalid_parameter;
+    if (!request->gone) answer(request->peer, request->asks, Say::reject);
+    requests_.erase(number);
+    return Result::success;
+  }
+  // Asks whoever waits at `asked`, at the door of its NIC. `outcome` says how it ends.
+  Result ask_for(std::uint32_t number, const Address& own, const Address& asked, const Ticket& door) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return Result::invalid_parameter;
+    if (vi->state != State::idle) return Result::invalid_state;
+    if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
+    begin(*vi, door.interface);
+    vi->own = own;
+    vi->asked = asked;
+    vi->other.door = door;
+    say(*vi, {}, Say::request);
+    return Result::success;
+  }
+  // As two do that ask for each other. `knock` follows, if the other's door is known.
+  Result peer_request(std::uint32_t number, const Address& own, const Address& asked,
+                      std::chrono::steady_clock::time_point until) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return Result::invalid_parameter;
+    if (vi->state != State::idle) return Result::invalid_state;
+    if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
+    begin(*vi, 0);
+    vi->own = own;
+    vi->asked = asked;
+    vi->peering = true;
+    vi->until = until;
+    return Result::success;
+  }
+  void knock(std::uint32_t number, const Ticket& door) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr || vi->state != State::connect_pending || !vi->peering) return;
+    vi->other.door = door;
+    say(*vi, {}, Say::peer_request);
+  }
+  Result outcome(std::uint32_t number) const noexcept {
+    const Vi* const vi = vis_.find(number);
+    return vi != nullptr ? vi->outcome : Result::invalid_parameter;
+  }
+  // Ends what goes on or has failed of a call that connects: the VI is idle again.
+  void give_up(std::uint32_t number) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr || vi->state != State::connect_pending) return;
+    if (vi->outcome == Result::not_done && vi->other.door.interface != 0 && !vi->peering)
+      say(*vi, {}, Say::withdraw);
+    to_idle(*vi);
+  }
+  Result disconnect(std::uint32_t number) {
+    Vi* const vi = vis_.find(number);
+    if (vi == nullptr) return Result::invalid_parameter;
+    if (vi->state == State::connected) part(*vi, Reason::done);
+    to_idle(*vi);
+    return Result::success;
+  }
+
+  // --- what comes, and what can leave
+
+  void hear(const Notification& next) {
+    using Kind = Notification::Kind;
+    switch (next.kind) {
+      case Kind::message:
+      case Kind::failed:
+        if (next.slot == door_->number()) return hear_door(next);
+        return hear_message(next);
+      case Kind::halted:
+        return hear_halted(next);
+      case Kind::sent:
+      case Kind::send_failed:
+        if ((next.word & kOutboxWord) != 0)
+          return outbox_.hear(next, [this](const Ticket& to, const Message& lost) { never(to, lost); });
+        return hear_end(next);
+      case Kind::remote_done:
+      case Kind::remote_failed:
+        return hear_end(next);
+      case Kind::link_ended:
+        return hear_link(next.peer);
+      default:
+        return;
+    }
+  }
+  // Whether `step` may have something to do though nothing has come.
+  bool restless() const noexcept { return !restless_.empty() || outbox_.owes(); }
+  void step() {
+    if (!outbox_.empty()) outbox_.pump([this](const Ticket& to, const Message& lost) { never(to, lost); });
+    if (restless_.empty()) return;
+    for (const std::uint32_t number : std::exchange(restless_, {})) {
+      Vi* const vi = vis_.find(number);
+      if (vi == nullptr) continue;
+      vi->restless = false;
+      pump(*vi);
+    }
+  }
+  // Nothing: there is none.
+  std::optional<Notice> take_notice() {
+    if (notices_.empty()) return std::nullopt;
+    Notice out = std::move(notices_.front());
+    notices_.pop_front();
+    return out;
+  }
+  bool has_notice() const noexcept { return !notices_.empty(); }
+  void on_error(std::function<void(const ErrorEvent&)> handler) { on_error_ = std::move(handler); }
+  // Whether anything was completed or has ended since this was asked last.
+  bool changed() noexcept { return std::exchange(changed_, false); }
+  Ticket door() const { return door_->ticket(); }
+
+  // Attributes of its sender's VI, as a message has them.
+  static ViAttributes attributes_of(const Message& message) noexcept;
+
+  // Ends all connections: the other sides are told, as far as they can be at once.
+  void close() {
+    vis_.each([&](std::uint32_t, Vi& vi) {
+      if (vi.state == State::connected) part(vi, Reason::done);
+      close_inbox(vi);
+      vi.other.windows.clear();
+      vi.other.landings.clear();
+    });
+    step();
+  }
+
+ private:
+  enum class Step : std::uint8_t { left, waits, broke };
+
+  static WorkQueue& queue_of(Vi& vi, Side side) noexcept { return side == Side::send ? vi.send : vi.receive; }
+
+  // --- memory (vi/rights.h)
+
+  bool open_to_others(Memory& region);
+  // Nobody may write or read there any more.
+  void end_rights(MemoryHandle handle);
+  // Ends the VI's work that moves bytes to or from that memory.
+  void forget(Vi& vi, MemoryHandle handle);
+  void finish_marked(Vi& vi);
+  void offer(Vi& vi, MemoryHandle handle);
+  // Lets the VI's other side use that memory, if both agree, and tells it.
+  bool give_right(Vi& vi, MemoryHandle handle);
+
+  // --- inboxes
+
+  // Throws.
+  void open_inbox(Vi& vi) {
+    vi.inbox = port_.make_inbox(kMostDescriptors, vi.reliable());
+    const std::size_t index = Port::index_of(vi.inbox->number());
+    if (by_inbox_.size() <= index) by_inbox_.resize(index + 1);
+    by_inbox_[index] = {vi.inbox->number(), vi.number};
+  }
+  void close_inbox(Vi& vi) noexcept {
+    if (vi.inbox == nullptr) return;
+    by_inbox_[Port::index_of(vi.inbox->number())] = {};
+    vi.inbox.reset();
+  }
+  // Gives the VI an inbox that nobody knows yet, with the buffers that are posted. False: there is no memory.
+  bool reopen_inbox(Vi& vi) noexcept {
+    close_inbox(vi);
+    try {
+      open_inbox(vi);
+    } catch (const std::exception&) {
+      return false;
+    }
+    for (std::uint64_t number = vi.receive.completed(); number != vi.receive.posted(); ++number) {
+      Work& work = vi.receive.at(number);
+      if (work.phase != Work::Phase::finished && !post_as(vi, work, number)) return false;
+    }
+    return true;
+  }
+  bool post_buffer(Vi& vi, Work& work) { return post_as(vi, work, vi.receive.posted()); }
+  bool post_as(Vi& vi, Work& work, std::uint64_t number) {
+    if (vi.inbox == nullptr) return false;
+    std::array<std::span<std::byte>, Port::kMostPieces> pieces;
+    if (work.segments.size() <= pieces.size()) {
+      std::ranges::transform(work.segments, pieces.begin(), bytes_of);
+      return vi.inbox->post(std::span(pieces).first(work.segments.size()), number) == Status::ok;
+    }
+    work.buffer.resize(work.length);
+    pieces[0] = work.buffer;
+    return vi.inbox->post(std::span(pieces).first(1), number) == Status::ok;
+  }
+  Vi* of_inbox(std::uint32_t slot) noexcept {
+    const std::size_t index = Port::index_of(slot);
+    if (index >= by_inbox_.size() || by_inbox_[index].first != slot) return nullptr;
+    return vis_.find(by_inbox_[index].second);
+  }
+
+  // --- completions
+
+  Result misplaced(Vi& vi, Descriptor* descriptor, std::uint32_t operation) {
+    fault(
+        {.fault = Fault::post_descriptor, .vi = vi.number, .descriptor = descriptor, .operation = operation});
+    return Result::success;
+  }
+  void fault(const ErrorEvent& event) {
+    if (on_error_ != nullptr) notice([handler = on_error_, event] { handler(event); });
+  }
+  void notice(Notice call) {
+    if (notices_.size() < kMostNotices) notices_.push_back(std::move(call));
+    changed_ = true;
+  }
+  // Work is over: with `errors`, beside those that it had, and `length` bytes moved.
+  void finish(Vi& vi, Side side, std::uint64_t number, std::uint32_t errors, std::uint32_t length) {
+    WorkQueue& queue = queue_of(vi, side);
+    Work& work = queue.at(number);
+    work.phase = Work::Phase::finished;
+    work.status |= errors;
+    if (side == Side::send) work.status |= operation_status(work.operation());
+    if (work.operation() == kRdmaRead && work.asked != 0) --vi.reads;
+    if (side == Side::receive && (work.status & (kOfReceive | kOfWrite)) == 0) work.status |= kOfReceive;
+    work.length = length;
+    const bool failed = (work.status & kErrors & ~kFlushed) != 0;
+    while (queue.complete_next()) announce(vi, side);
+    if (failed && vi.state == State::connected && vi.reliable()) break_off(vi, Reason::broken);
+  }
+  void announce(Vi& vi, Side side) {
+    changed_ = true;
+    WorkQueue& queue = queue_of(vi, side);
+    if (queue.notify != nullptr) [[unlikely]]
+      tell(vi, queue);
+    const std::uint32_t number = side == Side::send ? vi.send_queue : vi.receive_queue;
+    if (number == 0) return;
+    QueueObject& events = *queues_.find(number);
+    if (events.entries.size() >= events.places) {
+      if (!events.overrun) fault({.fault = Fault::overrun, .vi = vi.number, .queue = number});
+      events.overrun = true;
+      return;
+    }
+    events.entries.push_back({vi.number, side == Side::receive});
+    if (events.notify != nullptr) [[unlikely]]
+      tell(number, events);
+  }
+  void tell(Vi& vi, WorkQueue& queue) {
+    if (!queue.has_completed()) return;
+    const Completed done = queue.take();
+    notice([call = std::exchange(queue.notify, nullptr), number = vi.number, done] {
+      call(number, done.descriptor);
+    });
+  }
+  void tell(std::uint32_t number, QueueObject& queue) {
+    if (queue.entries.empty()) return;
+    const Completion event = take_event(number);
+    notice([call = std::exchange(queue.notify, nullptr), event] { call(event.vi, event.receive); });
+  }
+  // All that goes on comes back.
+  void flush(Vi& vi, Side side) {
+    WorkQueue& queue = queue_of(vi, side);
+    for (std::uint64_t number = queue.completed(); number < queue.posted(); ++number) {
+      Work& work = queue.at(number);
+      if (work.phase == Work::Phase::finished) continue;
+      if (side == Side::send) cancel(vi, work);
+      finish(vi, side, number, (work.status & kErrors) == 0 ? kFlushed : 0, 0);
+    }
+    if (side == Side::send) vi.started = vi.send.posted();
+  }
+  void cancel(Vi& vi, Work& work) noexcept {
+    if (work.handle.sequence != 0) vi.outlet->cancel(work.handle);
+    work.handle = {};
+  }
+
+  // --- sends, writes and reads (vi/transfers.h)
+
+  // Lets leave what can.
+  void pump(Vi& vi);
+  Step advance(Vi& vi, Work& work, std::uint64_t number);
+  Step send(Vi& vi, Work& work, std::uint64_t number, std::span<const std::byte> data, const SendWord& word);
+  Step write(Vi& vi, Work& work, std::uint64_t number);
+  Step put(Vi& vi, Work& work, std::uint64_t number, const Grant& grant);
+  Step read(Vi& vi, Work& work, std::uint64_t number);
+  Step get_piece(Vi& vi, Work& work, std::uint64_t number, const Grant& grant);
+  // Memory of the other side that the work may use. Null: `step` says what to do.
+  const Grant* right_for(Vi& vi, Work& work, std::uint64_t number, Step& step);
+  typename Port::Window* landing_for(Vi& vi, const Segment& segment);
+  Step refused(Vi& vi, std::uint64_t number, Status status);
+  void hear_end(const Notification& end);
+  void end_part(Vi& vi, Work& work, std::uint64_t number, std::uint32_t errors);
+  void wait_for_room(Vi& vi);
+  static std::uint64_t token(const Vi& vi, std::uint64_t number) noexcept {
+    return std::uint64_t{vi.number} << 31 | (number & kTokenNumber);
+  }
+
+  // --- connections (vi/connecting.h)
+
+  Result check(const ViAttributes& attributes) const noexcept;
+  static Result compare(const ViAttributes& own, const ViAttributes& other) noexcept;
+  static WireTicket on_wire(const Ticket& ticket) noexcept {
+    return {ticket.key, ticket.bound, ticket.slot, ticket.generation};
+  }
+  static Ticket ticket_of(const WireTicket& ticket, std::uint64_t peer, std::uint32_t entry) noexcept;
+  static Message to_other(const Vi& vi, Say what) noexcept;
+  void begin(Vi& vi, std::uint64_t peer);
+  // A message about the VI itself, with where it receives; to whom `to` is from, or to nobody in particular.
+  void say(Vi& vi, const Message& to, Say what);
+  void answer(std::uint64_t peer, const Message& to, Say what);
+  void never(const Ticket& to, const Message& lost);
+  void connect(Vi& vi, std::uint64_t peer, const Message& other);
+  void part(Vi& vi, Reason reason);
+  // The connection is over, and the VI in the state `error`.
+  void break_off(Vi& vi, Reason reason);
+  void lose(Vi& vi, Reason reason);
+  void leave(Vi& vi);
+  void to_idle(Vi& vi);
+  void open_door(std::uint32_t buffer) noexcept;
+  void hear_door(const Notification& next);
+  void hear_message(const Notification& next);
+  void hear_halted(const Notification& next);
+  void hear_link(std::uint64_t peer);
+  void take_message(std::uint64_t peer, const Message& message);
+  void take_request(std::uint64_t peer, const Message& message);
+  void take_withdrawal(std::uint64_t peer, const Message& message);
+  void take_peer_request(std::uint64_t peer, const Message& message);
+  void take_answer(Vi& vi, std::uint64_t peer, const Message& message);
+  void take_connected(Vi& vi, std::uint64_t peer, const Message& message);
+
+  Port& port_;
+  Outbox<Port> outbox_;
+  std::array<Message, kDoorBuffers> heard_;  // by the door's buffers
+  std::unique_ptr<typename Port::Inbox> door_;
+  Regions<typename Port::Area> regions_;
+  Table<Vi> vis_{kMostVis};
+  Table<QueueObject> queues_{kMostQueues};
+  Table<Waiter> waiters_{kMostWaiters};
+  Table<Request> requests_{kMostRequests};
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> by_inbox_;  // by slot index: its number, the VI's
+  std::vector<std::uint32_t> restless_;
+  std::deque<Notice> notices_;
+  std::function<void(const ErrorEvent&)> on_error_;
+  bool changed_ = false;
+};
+
+}  // namespace hamlyn::internal_::vi
+
+#include "vi/connecting.h"
+#include "vi/rights.h"
+#include "vi/transfers.h"

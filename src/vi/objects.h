@@ -1,0 +1,106 @@
+#pragma once
+// A NIC's objects: VIs with their connections, completion queues, and who waits for connections.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
+#include "vi/vi_wire.h"
+#include "vi/work.h"
+
+namespace hamlyn::internal_::vi {
+
+inline constexpr std::size_t kMostGrants = 4096;  // that one connection remembers
+inline constexpr std::size_t kGrantedUnasked = 64;
+
+// A right at memory of the other side's.
+struct Grant {
+  Ticket ticket;
+  std::uint64_t address = 0;  // of the first byte, as its owner calls it
+  std::uint64_t length = 0;
+  bool write = false;
+  bool read = false;
+
+  bool covers(std::uint64_t from, std::uint64_t bytes) const noexcept {
+    return from >= address && from - address <= length && bytes <= length - (from - address);
+  }
+};
+
+// The other side of a VI, as far as it is known.
+template <class Port>
+struct Connection {
+  using Windows = std::unordered_map<MemoryHandle, std::unique_ptr<typename Port::Window>>;
+
+  std::uint64_t peer = 0;                          // its interface; 0: none yet
+  std::uint32_t vi = 0;                            // its number there
+  std::uint64_t own_session = 0;                   // that this side has chosen, and that messages to it bear
+  std::uint64_t session = 0;                       // and the other
+  Ticket inbox;                                    // where its VI receives
+  Ticket door;                                     // where its NIC hears
+  ViAttributes attributes;                         // of its VI
+  std::unordered_map<MemoryHandle, Grant> grants;  // by its handles
+  Windows windows;                                 // by ours: where it may write or read
+  Windows landings;                                // by ours: where what we read lands
+  MemoryHandle asked = 0;                          // for which no answer has come
+  MemoryHandle denied = 0;
+};
+
+template <class Port>
+struct ViObject {
+  explicit ViObject(const ViAttributes& of) : attributes(of) {}
+
+  bool reliable() const noexcept { return attributes.reliability != Reliability::unreliable; }
+
+  std::uint32_t number = 0;
+  ViAttributes attributes;
+  State state = State::idle;
+  WorkQueue send, receive;
+  std::uint32_t send_queue = 0, receive_queue = 0;  // completion queues; 0: none
+  std::unique_ptr<typename Port::Inbox> inbox;      // null in the state `error`, and if there was no memory
+  std::unique_ptr<typename Port::Outlet> outlet;
+  Connection<Port> other;
+  std::uint64_t started = 0;  // number of the first send that has not left whole
+  std::uint32_t reads = 0;    // under way
+  bool restless = false;      // work waits for something that nobody tells of
+  // While it is connected by a call of its own:
+  Result outcome = Result::not_done;
+  bool peering = false;
+  Address own, asked;
+  std::chrono::steady_clock::time_point until;  // of a peer request
+};
+
+struct QueueObject {
+  struct Entry {
+    std::uint32_t vi = 0;
+    bool receive = false;
+  };
+  using Notify = std::function<void(std::uint32_t vi, bool receive)>;
+
+  explicit QueueObject(std::uint32_t most) : places(most) {}
+
+  std::uint32_t places;
+  std::deque<Entry> entries;
+  std::uint32_t users = 0;  // VIs' queues
+  bool overrun = false;     // and that was told
+  Notify notify;            // called once
+};
+
+// Somebody who waits for connections.
+struct Waiter {
+  Address local;
+  std::uint32_t request = 0;  // that has come
+};
+
+// A connection that somebody has asked for, until it is accepted or rejected.
+struct Request {
+  std::uint64_t peer = 0;
+  Message asks;
+  bool gone = false;  // who asked does not any more
+};
+
+}  // namespace hamlyn::internal_::vi

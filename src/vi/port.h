@@ -1,0 +1,141 @@
+#pragma once
+// A machine's way to the interface. What is made here goes before the queue.
+#include <memory>
+#include <span>
+
+#include "base/namespaces.h"
+#include "base/random.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/posted_slot.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/core/terminus.h"
+#include "library/slot_number.h"
+#include "vi/table.h"
+
+namespace hamlyn::internal_::vi {
+
+inline constexpr std::size_t kPage = 4096;
+
+class Port {
+ public:
+  static constexpr std::size_t kMostPieces = PostedSlot::kMostPieces;
+
+  Port(Interface& interface, NotificationQueue& queue)
+      : interface_(interface), queue_(queue), terminus_(interface, {.entries = 4096}) {}
+
+  using Inbox = PostedSlot;
+
+  // The pages that registered memory lies in.
+  class Area {
+   public:
+    Area(Interface& interface, std::span<std::byte> memory)
+        : first_(memory.data() - reinterpret_cast<std::uintptr_t>(memory.data()) % kPage),
+          area_(interface, {first_, pages(memory)}) {}
+    MessageArea& area() noexcept { return area_; }
+    std::size_t offset(const std::byte* at) const noexcept { return static_cast<std::size_t>(at - first_); }
+
+   private:
+    std::size_t pages(std::span<std::byte> memory) const noexcept {
+      const std::size_t end = offset(memory.data()) + memory.size();
+      return (end + kPage - 1) / kPage * kPage;
+    }
+
+    std::byte* const first_;
+    MessageArea area_;
+  };
+
+  // A slot on registered memory: for what one other side may do there, or where what we read lands.
+  class Window {
+   public:
+    Window(Area& area, NotificationQueue& queue, std::span<std::byte> memory, bool write, bool read)
+        : slot_(
+              area.area(), queue,
+              {.base = area.offset(memory.data()),
+               .bound = memory.size(),
+               .access = write && read ? Access::read_write : (read ? Access::read_only : Access::write_only),
+               .fast = false,
+               .gets = read ? 65536u : 0u,
+               .puts = write,
+               .hold = 0}),
+          remote_(write || read) {}
+    Ticket ticket() const { return remote_ ? slot_.ticket() : Ticket{}; }
+    Slot& slot() noexcept { return slot_; }
+
+   private:
+    Slot slot_;
+    const bool remote_;
+  };
+
+  // A VI's way out.
+  class Outlet {
+   public:
+    Outlet(Interface& interface, NotificationQueue& queue)
+        : queue_(queue), terminus_(interface, {.entries = 128}) {}
+
+    Status send(const Ticket& to, std::span<const std::byte> data, std::uint64_t word, bool acknowledged,
+                std::uint64_t token, SendHandle& handle) noexcept {
+      return terminus_.send_posted(to, data, word,
+                                   {.acknowledged = acknowledged, .queue = &queue_, .word = token}, &handle);
+    }
+    Status put(const Ticket& to, std::span<const std::byte> data, std::uint64_t offset,
+               SendHandle& handle) noexcept {
+      return terminus_.put(to, data, {.offset = offset}, &handle);
+    }
+    Status fence(const Ticket& to, std::uint64_t token) noexcept {
+      RemoteHandle handle;
+      return terminus_.fence(to, {.queue = &queue_, .word = token}, &handle);
+    }
+    Status get(const Ticket& from, std::uint64_t offset, Window& into, std::uint64_t at, std::size_t length,
+               std::uint64_t token) noexcept {
+      RemoteHandle handle;
+      return terminus_.get(from, into.slot(), at, length, {.offset = offset, .queue = &queue_, .word = token},
+                           &handle);
+    }
+    // Cannot fail: no part of what is sent lies in an area that others read.
+    void cancel(SendHandle handle) noexcept { static_cast<void>(terminus_.cancel(handle)); }
+
+   private:
+    NotificationQueue& queue_;
+    Terminus terminus_;
+  };
+
+  // Throws Error.
+  std::unique_ptr<Inbox> make_inbox(std::uint32_t buffers, bool halts) {
+    return std::make_unique<Inbox>(queue_, Inbox::Options{.buffers = buffers, .halts = halts});
+  }
+  // Throws Error.
+  std::unique_ptr<Outlet> make_outlet() { return std::make_unique<Outlet>(interface_, queue_); }
+  // Null: the memory is not there, or not to be written, or there is none for it.
+  std::unique_ptr<Area> make_area(std::span<std::byte> memory) noexcept {
+    return made([&] { return std::make_unique<Area>(interface_, memory); });
+  }
+  // Null: there is no memory.
+  std::unique_ptr<Window> make_window(Area& area, std::span<std::byte> memory, bool write,
+                                      bool read) noexcept {
+    return made([&] { return std::make_unique<Window>(area, queue_, memory, write, read); });
+  }
+  // A message to the door of another NIC.
+  Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token) noexcept {
+    return terminus_.send_posted(to, data, 0, {.acknowledged = true, .queue = &queue_, .word = token});
+  }
+  // Never 0.
+  static std::uint64_t random() { return base::random_key() | 1; }
+  static std::uint32_t index_of(std::uint32_t number) noexcept { return library::slot_index(number); }
+
+ private:
+  template <class Make>
+  static auto made(Make make) noexcept -> decltype(make()) {
+    try {
+      return make();
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  }
+
+  Interface& interface_;
+  NotificationQueue& queue_;
+  Terminus terminus_;
+};
+
+}  // namespace hamlyn::internal_::vi

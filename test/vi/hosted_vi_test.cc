@@ -1,0 +1,273 @@
+// VIs with the whole library on simulated hosts, where packets are lost, late and repeated, links are cut,
+// and anybody dies at any time.
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "hamlyn/vi.h"
+#include "test/simulation/hosted.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+using vi::Result;
+
+constexpr std::size_t kWindow = 8;       // receives that are posted
+constexpr std::uint32_t kLength = 3000;  // bytes of a message: some packets between hosts
+
+// A VI and what it needs, in one process.
+class End {
+ public:
+  explicit End(Hosted& all, vi::Reliability level) : all_(all), nic_(interface_) {
+    good(nic_.create_tag(tag_), "a tag");
+    good(nic_.register_memory(std::as_writable_bytes(std::span(room_.get(), 1)),
+                              {.tag = tag_, .rdma_write = true, .rdma_read = true}, handle_),
+         "memory");
+    good(
+        nic_.create_vi({.reliability = level, .tag = tag_, .rdma_write = true, .rdma_read = true}, 0, 0, vi_),
+        "a VI");
+  }
+  ~End() {
+    static_cast<void>(nic_.disconnect(vi_));
+    while (nic_.receive_done(vi_).descriptor != nullptr || nic_.send_done(vi_).descriptor != nullptr) {
+    }
+    good(nic_.destroy_vi(vi_), "a VI that has everything back goes");
+  }
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+
+  bool accept(std::chrono::nanoseconds time) {
+    vi::Incoming request;
+    return nic_.connect_wait(address(), time, request) == Result::success &&
+           nic_.accept(request.number, vi_) == Result::success;
+  }
+  bool connect(std::chrono::nanoseconds time) {
+    const auto until = vi::Nic::Time{time};
+    for (vi::Nic::Time waited{0}; waited < until; waited += 100us) {
+      vi::Address asked = address();
+      asked.host = server_host_ != 0 ? server_host_ : nic_.host();
+      const Result result = nic_.request(vi_, {}, asked, time);
+      if (result == Result::success) return true;
+      all_.host.pause(kMillisecond / 10);
+    }
+    return false;
+  }
+  void server_is_on(std::uint64_t host) { server_host_ = host; }
+  void post_receive(std::size_t place) {
+    vi::Descriptor& descriptor = room_->receives[place];
+    describe(descriptor, room_->received[place]);
+    descriptor.next = place;
+    good(nic_.post_receive(vi_, &descriptor, handle_), "a receive");
+  }
+  Result post_send(std::uint64_t number) {
+    fill(number);
+    describe(room_->send, room_->sent);
+    return nic_.post_send(vi_, &room_->send, handle_);
+  }
+  vi::Completed sent(std::chrono::nanoseconds time) { return nic_.send_wait(vi_, time); }
+  vi::Completed received(std::chrono::nanoseconds time) { return nic_.receive_wait(vi_, time); }
+  std::uint64_t number(const vi::Descriptor& receive) {
+    std::uint64_t first = 0, last = 0;
+    std::memcpy(&first, room_->received[receive.next].data(), sizeof first);
+    std::memcpy(&last, room_->received[receive.next].data() + kLength - sizeof last, sizeof last);
+    all_.expect(first == last, "a message is whole");
+    return first;
+  }
+  // Writes the number to both ends of `there`, memory of the other side, and tells of it.
+  Result write(std::uint64_t number, const vi::Segment& there) {
+    fill(number);
+    describe(room_->send, room_->sent);
+    room_->send.segments[1] = room_->send.segments[0];
+    room_->send.segments[0] = there;
+    room_->send.segment_count = 2;
+    room_->send.control = vi::kRdmaWrite | vi::kImmediate;
+    room_->send.immediate = static_cast<std::uint32_t>(number);
+    return nic_.post_send(vi_, &room_->send, handle_);
+  }
+  vi::Segment memory() { return {reinterpret_cast<std::uintptr_t>(room_->sent.data()), handle_, kLength}; }
+  bool holds(std::uint64_t number) {
+    std::uint64_t first = 0, last = 0;
+    std::memcpy(&first, room_->sent.data(), sizeof first);
+    std::memcpy(&last, room_->sent.data() + kLength - sizeof last, sizeof last);
+    return first == number && last == number;
+  }
+  void good(Result result, const char* what) { all_.expect(result == Result::success, what); }
+
+ private:
+  struct Room {
+    std::array<vi::Descriptor, kWindow> receives;
+    vi::Descriptor send;
+    std::array<std::array<std::byte, kLength>, kWindow> received;
+    std::array<std::byte, kLength> sent;
+  };
+
+  void fill(std::uint64_t number) {
+    std::memcpy(room_->sent.data(), &number, sizeof number);
+    std::memcpy(room_->sent.data() + kLength - sizeof number, &number, sizeof number);
+  }
+  static vi::Address address() { return vi::Address::of(0, bytes_of("hosted")); }
+  void describe(vi::Descriptor& descriptor, std::span<std::byte> bytes) {
+    descriptor = {};
+    descriptor.segment_count = 1;
+    descriptor.length = static_cast<std::uint32_t>(bytes.size());
+    descriptor.segments[0] = {reinterpret_cast<std::uintptr_t>(bytes.data()), handle_, descriptor.length};
+  }
+
+  Hosted& all_;
+  Interface interface_;
+  std::unique_ptr<Room> room_ = std::make_unique<Room>();
+  vi::Nic nic_;
+  vi::Tag tag_ = 0;
+  vi::MemoryHandle handle_ = 0;
+  std::uint32_t vi_ = 0;
+  std::uint64_t server_host_ = 0;
+};
+
+// Books of one connection.
+struct Books {
+  std::uint64_t host = 0;  // of the server; good once it is known
+  bool known = false;
+  std::uint64_t sent = 0;  // that were said to be over
+  std::uint64_t received = 0;
+  int connections = 0;
+};
+
+void find_host(Books& books) {
+  Interface interface;
+  books.host = interface.id() >> 48;
+  books.known = true;
+}
+
+// Takes what comes by one connection: numbers from 1 on, none left out.
+void receive_all(Hosted& all, Books& books, vi::Reliability level, std::chrono::nanoseconds patience) {
+  End end(all, level);
+  for (std::size_t i = 0; i != kWindow; ++i) end.post_receive(i);
+  if (!end.accept(patience)) return;
+  ++books.connections;
+  for (std::uint64_t wanted = 1;; ++wanted) {
+    const vi::Completed done = end.received(patience);
+    if (done.result != Result::success) return;
+    const std::uint64_t number = end.number(*done.descriptor);
+    if (level == vi::Reliability::unreliable)
+      all.expect(number >= wanted, "the order is kept");
+    else
+      all.expect(number == wanted, "nothing is lost, and nothing comes twice");
+    wanted = number;
+    books.received = number;
+    end.post_receive(done.descriptor->next);
+  }
+}
+
+void send_all(Hosted& all, Books& books, vi::Reliability level, std::uint64_t count,
+              std::chrono::nanoseconds patience) {
+  End end(all, level);
+  end.server_is_on(books.host);
+  if (!end.connect(patience)) return;
+  for (std::uint64_t number = 1; number <= count; ++number) {
+    if (end.post_send(number) != Result::success) return;
+    const vi::Completed done = end.sent(patience);
+    if (done.result != Result::success) return;
+    books.sent = number;
+    // A receive for each: nobody is faster than the other side.
+    if (level != vi::Reliability::reception) all.host.pause(kMillisecond);
+  }
+}
+
+class HostedVis : public testing::TestWithParam<vi::Reliability> {};
+
+TEST_P(HostedVis, keep_their_promise_on_rough_hosts) {
+  int connections = 0;
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    Books books;
+    hosted.add([&](Hosted& all) {
+      find_host(books);
+      receive_all(all, books, GetParam(), 5s);
+    });
+    hosted.add([&](Hosted& all) {
+      while (!books.known) all.host.pause(kMillisecond);
+      send_all(all, books, GetParam(), 30, 5s);
+    });
+    if (seed % 2 == 0) {
+      simulation::Host& host = hosted.host;
+      const std::uint64_t packets = host.chance().below(4);
+      host.after(host.chance().below(20 * kMillisecond),
+                 [&host, packets] { host.cut(host.inhabitant(2), host.inhabitant(1), packets); });
+    }
+    hosted.run();
+    connections += books.connections;
+    if (GetParam() == vi::Reliability::reception) {
+      EXPECT_LE(books.sent, books.received) << "it was said to stand there";
+    }
+  }
+  EXPECT_GT(connections, static_cast<int>(kRoughSeeds) / 2);
+}
+
+TEST_P(HostedVis, have_everything_back_when_the_other_side_dies_at_any_time) {
+  for (const std::uint64_t victim : {1u, 2u}) {
+    SCOPED_TRACE(victim);
+    Books books;
+    with_a_death_at_any_time(victim, [&](Hosted& hosted) {
+      books = {};
+      hosted.add([&](Hosted& all) {
+        find_host(books);
+        receive_all(all, books, GetParam(), 20ms);
+      });
+      hosted.add([&](Hosted& all) {
+        for (int i = 0; i != 20 && !books.known; ++i) all.host.pause(kMillisecond / 20);
+        send_all(all, books, GetParam(), 5, 20ms);
+      });
+    });
+  }
+}
+
+// Each write is told of when it stands there, and the next one waits for an answer.
+void take_writes(Hosted& all, Books& books, vi::Reliability level, vi::Segment& where) {
+  End end(all, level);
+  for (std::size_t i = 0; i != kWindow; ++i) end.post_receive(i);
+  where = end.memory();
+  if (!end.accept(5s)) return;
+  for (;;) {
+    const vi::Completed done = end.received(5s);
+    if (done.result != Result::success) return;
+    all.expect(end.holds(done.descriptor->immediate), "what is told of stands there");
+    books.received = done.descriptor->immediate;
+    end.post_receive(done.descriptor->next);
+  }
+}
+
+TEST_P(HostedVis, tell_of_writes_that_stand_there) {
+  std::uint64_t told = 0;
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    Books books;
+    vi::Segment where;
+    hosted.add([&](Hosted& all) {
+      find_host(books);
+      take_writes(all, books, GetParam(), where);
+    });
+    hosted.add([&](Hosted& all) {
+      while (!books.known || where.handle == 0) all.host.pause(kMillisecond);
+      End end(all, GetParam());
+      end.server_is_on(books.host);
+      if (!end.connect(5s)) return;
+      for (std::uint64_t number = 1; number != 20; ++number) {
+        if (end.write(number, where) != Result::success || end.sent(5s).result != Result::success) return;
+        for (int i = 0; i != 100 && books.received != number; ++i) all.host.pause(kMillisecond);
+      }
+    });
+    hosted.run();
+    told += books.received;
+  }
+  EXPECT_GT(told, kRoughSeeds * 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, HostedVis,
+                         testing::Values(vi::Reliability::unreliable, vi::Reliability::delivery,
+                                         vi::Reliability::reception));
+
+}  // namespace
+}  // namespace hamlyn::test
