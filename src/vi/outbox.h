@@ -52,8 +52,9 @@ class Outbox {
   void hear(const Notification& end, Lost lost) {
     const auto out = std::ranges::find(all_, end.word, &Out::word);
     if (out == all_.end()) return;
-    if (end.kind == Notification::Kind::send_failed && end.cause == Refusal::no_buffer) {
-      out->under_way = false;  // the door is busy
+    const bool busy = end.kind == Notification::Kind::send_failed && end.cause == Refusal::no_buffer;
+    if (busy && !may_be_lost(out->message.say)) {
+      out->under_way = false;
       return;
     }
     if (end.kind == Notification::Kind::send_failed)
@@ -77,6 +78,9 @@ class Outbox {
   };
 
   using Place = typename std::list<Out>::iterator;
+
+  // News of rights that finds a busy door: whoever wants the right asks, or finds that it has gone.
+  static bool may_be_lost(Say what) noexcept { return what == Say::grant || what == Say::revoke; }
 
   template <class Lost>
   void leave(Place out, Lost lost) {

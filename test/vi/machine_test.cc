@@ -205,6 +205,24 @@ TEST_P(ViLevels, a_right_ends_with_the_region_its_attributes_and_the_connection)
   }
 }
 
+TEST_P(ViLevels, the_end_of_one_right_does_nothing_to_anothers) {
+  ViParty third{world, 2};
+  connect(GetParam());
+  const std::uint32_t theirs = third.make_vi(GetParam()), with = there.make_vi(GetParam());
+  join(world, third, theirs, there, with);
+  third.write(0, "full");
+  const auto flow = [&](int writes) {
+    for (int i = 0; i != writes; ++i)
+      ASSERT_EQ(third.post_send(theirs, third.remote(there, 700, {{0, 4}}, kRdmaWrite)), Result::success);
+  };
+  flow(20);
+  ASSERT_EQ(there.machine().disconnect(to), Result::success);
+  flow(20);
+  world.settle();
+  for (int i = 0; i != 40; ++i) EXPECT_EQ(third.done(theirs, Side::send), kDone | kOfWrite);
+  EXPECT_EQ(there.text(700, 4), "full");
+}
+
 INSTANTIATE_TEST_SUITE_P(all, ViLevels,
                          testing::Values(Reliability::unreliable, Reliability::delivery,
                                          Reliability::reception));

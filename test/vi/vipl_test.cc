@@ -597,6 +597,48 @@ TEST_F(Vipl, notifies_once_in_a_thread_of_its_own) {
   });
 }
 
+TEST_F(Vipl, several_threads_share_a_vi) {
+  in_child([&] {
+    constexpr int kEach = 500;
+    Opened opened(device());
+    VIP_VI_HANDLE one = opened.make_vi(), other = opened.make_vi();
+    std::thread accepting([&] { opened.accept(other, "threads"); });
+    EXPECT_EQ(opened.connect(one, node(), "threads"), VIP_SUCCESS);
+    accepting.join();
+    std::atomic<int> sent{0}, received{0};
+    std::vector<std::thread> threads;
+    // Two post to either queue, two take from either: each descriptor is given once.
+    for (int thread = 0; thread != 2; ++thread) {
+      threads.emplace_back([&, thread] {
+        std::vector<VIP_DESCRIPTOR> own(2 * kEach);
+        VIP_MEM_ATTRIBUTES attributes = {opened.tag, VIP_FALSE, VIP_FALSE};
+        VIP_MEM_HANDLE handle = 0;
+        ASSERT_EQ(VipRegisterMem(opened.nic, own.data(), own.size() * sizeof own[0], &attributes, &handle),
+                  VIP_SUCCESS);
+        for (int i = 0; i != kEach; ++i) {
+          while (received + 200 < 2 * i) std::this_thread::yield();
+          ASSERT_EQ(VipPostRecv(other, &own[static_cast<std::size_t>(2 * i)], handle), VIP_SUCCESS) << thread;
+          ASSERT_EQ(VipPostSend(one, &own[static_cast<std::size_t>(2 * i + 1)], handle), VIP_SUCCESS)
+              << thread;
+        }
+        while (sent != 2 * kEach || received != 2 * kEach) std::this_thread::yield();
+      });
+      threads.emplace_back([&] {
+        VIP_DESCRIPTOR* done = nullptr;
+        while (sent != 2 * kEach)
+          if (VipSendDone(one, &done) == VIP_SUCCESS) ++sent;
+      });
+      threads.emplace_back([&] {
+        VIP_DESCRIPTOR* done = nullptr;
+        while (received != 2 * kEach)
+          if (VipRecvWait(other, 1, &done) == VIP_SUCCESS) ++received;
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    EXPECT_EQ(opened.state(one), VIP_STATE_CONNECTED);
+  });
+}
+
 // --- handles
 
 TEST_F(Vipl, answers_invalid_parameter_for_null_closed_and_other_handles) {
