@@ -96,7 +96,7 @@ class Machine {
       QueueObject* const queue = queues_.find(number_of);
       if (queue == nullptr) continue;
       --queue->users;
-      std::erase_if(queue->entries, [&](const QueueObject::Entry& entry) { return entry.vi == number; });
+      queue->entries.remove(number);
     }
     vis_.erase(number);
     return Result::success;
@@ -183,19 +183,18 @@ class Machine {
     return Result::success;
   }
   // Entries that stand there stay.
-  Result resize_queue(std::uint32_t number, std::uint32_t entries) noexcept {
+  Result resize_queue(std::uint32_t number, std::uint32_t entries) {
     QueueObject* const queue = queues_.find(number);
     if (queue == nullptr || entries == 0 || entries > kMostQueueEntries) return Result::invalid_parameter;
-    if (entries < queue->entries.size()) return Result::error_resource;
-    queue->places = entries;
+    if (entries < queue->entries.count()) return Result::error_resource;
+    queue->entries.resize(entries);
     return Result::success;
   }
   Completion take_event(std::uint32_t number) noexcept {
     QueueObject* const queue = queues_.find(number);
     if (queue == nullptr) return {Result::invalid_parameter};
     if (queue->entries.empty()) return {};
-    const QueueObject::Entry entry = queue->entries.front();
-    queue->entries.pop_front();
+    const Entry entry = queue->entries.take();
     queue->overrun = false;
     return {Result::success, entry.vi, entry.receive};
   }
@@ -460,12 +459,12 @@ class Machine {
     const std::uint32_t number = side == Side::send ? vi.send_queue : vi.receive_queue;
     if (number == 0) return;
     QueueObject& events = *queues_.find(number);
-    if (events.entries.size() >= events.places) {
+    if (events.entries.full()) {
       if (!events.overrun) fault({.fault = Fault::overrun, .vi = vi.number, .queue = number});
       events.overrun = true;
       return;
     }
-    events.entries.push_back({vi.number, side == Side::receive});
+    events.entries.add({vi.number, side == Side::receive});
     if (events.notify != nullptr) [[unlikely]]
       tell(number, events);
   }

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
 
 #include "base/namespaces.h"
 #include "hamlyn/values/ticket.h"
+#include "vi/entries.h"
 #include "vi/vi_wire.h"
 #include "vi/work.h"
 
@@ -75,16 +75,11 @@ struct ViObject {
 };
 
 struct QueueObject {
-  struct Entry {
-    std::uint32_t vi = 0;
-    bool receive = false;
-  };
   using Notify = std::function<void(std::uint32_t vi, bool receive)>;
 
-  explicit QueueObject(std::uint32_t most) : places(most) {}
+  explicit QueueObject(std::uint32_t most) : entries(most) {}
 
-  std::uint32_t places;
-  std::deque<Entry> entries;
+  Entries entries;
   std::uint32_t users = 0;  // VIs' queues
   bool overrun = false;     // and that was told
   Notify notify;            // called once
