@@ -46,7 +46,7 @@ Engine::Engine(const Interface::Options& options)
     : counter_memory_(shm::make_sealed_memory(interface::kCounterPageBytes)),
       counters_(page_of(counter_memory_)),
       core_(*this, counters_),
-      spin_time_(options.spin),
+      spin_time_(kSpin, options.spin, kSpin, SpinTime::Drop::to_least),
       far_dead_(options.dead) {
   introduce(counters_);
   core_.set_outstanding(options.requests);

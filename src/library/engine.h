@@ -307,7 +307,7 @@ class Engine final : public interface::Surroundings {
   // Threads that sleep without being the sleeper, look a last time before, or wait for any change; and the
   // armed descriptor of changes. Written under the lock; relaxed, for a thread that waits looks after it.
   std::atomic<std::uint32_t> waiting_{0};
-  SpinTime spin_time_;                     // under the lock
+  SpinTime spin_time_;
   std::uint64_t changes_ = 0;              // while somebody waits. Under the lock
   std::atomic<bool> helper_waits_{false};  // the interface thread is among them. Written under the lock
   // Futexes: fetch_add after what is to be seen has changed; read by wait and InterfaceThread::main before

@@ -1,13 +1,12 @@
 #pragma once
-// How long a side looks before it sleeps (paper 4, section 5.4): as long as that has paid lately.
-#include <algorithm>
-#include <atomic>
+// The looks of a side that waits, before it sleeps (paper 4, section 5.4).
 #include <chrono>
 #include <cstdint>
 
 #include "base/namespaces.h"
 #include "hamlyn/rpc/call.h"
 #include "library/wait/deadline.h"
+#include "library/wait/spin_time.h"
 #include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::rpc {
@@ -32,7 +31,7 @@ class Spin {
     // Says that it came, to this thread while it looked, or while it slept.
     void found() noexcept {
       if (looks_ >= 8) [[unlikely]]
-        spin_.pays(library::Clock::now() - begin_ < kLongest);
+        spin_.time_.came_after(library::Clock::now() - begin_);
     }
 
    private:
@@ -44,9 +43,7 @@ class Spin {
       } else if (cancels_ != spin_.waiting_.cancels()) {
         return false;
       }
-      // Relaxed, as below: what any thread has learned will do.
-      return spin_.waits_ == hamlyn::rpc::Waits::spin ||
-             now - begin_ < std::chrono::nanoseconds{spin_.lately_.load(std::memory_order_relaxed)};
+      return spin_.waits_ == hamlyn::rpc::Waits::spin || now - begin_ < spin_.time_.now();
     }
 
     Spin& spin_;
@@ -56,18 +53,10 @@ class Spin {
   };
 
  private:
-  static constexpr std::chrono::nanoseconds kLongest{100'000}, kShortest{2'000};
-
-  void pays(bool so) noexcept {
-    const std::int64_t lately = lately_.load(std::memory_order_relaxed);
-    const std::int64_t next =
-        so ? std::min(kLongest.count(), 2 * lately) : std::max(kShortest.count(), lately / 2);
-    if (next != lately) lately_.store(next, std::memory_order_relaxed);
-  }
-
   const hamlyn::rpc::Waits waits_;
   const library::Waiting& waiting_;
-  std::atomic<std::int64_t> lately_{kLongest.count() / 4};
+  library::SpinTime time_{std::chrono::microseconds{2}, std::chrono::microseconds{100},
+                          std::chrono::microseconds{25}, library::SpinTime::Drop::to_half};
 };
 
 }  // namespace hamlyn::internal_::rpc

@@ -11,7 +11,7 @@ using std::chrono::microseconds;
 
 TEST(SpinTime, is_that_of_a_wake_up_unless_more_is_asked_for) {
   for (const int most : {0, 1, 8}) {
-    SpinTime time{microseconds{most}};
+    SpinTime time(library::kSpin, microseconds{most}, library::kSpin, SpinTime::Drop::to_least);
     for (const int came : {1, 10, 1000}) {
       time.came_after(microseconds{came});
       EXPECT_EQ(time.now(), library::kSpin);
@@ -20,7 +20,7 @@ TEST(SpinTime, is_that_of_a_wake_up_unless_more_is_asked_for) {
 }
 
 TEST(SpinTime, grows_while_what_is_waited_for_comes_in_that_time) {
-  SpinTime time{microseconds{200}};
+  SpinTime time(library::kSpin, microseconds{200}, library::kSpin, SpinTime::Drop::to_least);
   EXPECT_EQ(time.now(), library::kSpin) << "nothing has come yet";
   time.came_after(microseconds{100});
   EXPECT_EQ(time.now(), microseconds{200});
@@ -29,6 +29,18 @@ TEST(SpinTime, grows_while_what_is_waited_for_comes_in_that_time) {
   time.came_after(microseconds{100});
   time.in_vain();
   EXPECT_EQ(time.now(), library::kSpin);
+}
+
+TEST(SpinTime, shrinks_by_half_where_it_is_to) {
+  SpinTime time(microseconds{2}, microseconds{100}, microseconds{25}, SpinTime::Drop::to_half);
+  time.in_vain();
+  EXPECT_EQ(time.now(), microseconds{25} / 2);
+  for (int i = 0; i < 10; ++i) time.in_vain();
+  EXPECT_EQ(time.now(), microseconds{2});
+  time.came_after(microseconds{100});
+  EXPECT_EQ(time.now(), microseconds{100});
+  time.came_after(microseconds{101});
+  EXPECT_EQ(time.now(), microseconds{50});
 }
 
 }  // namespace
