@@ -416,7 +416,8 @@ class ServerMachine {
       return;
     }
     supersede(ticket);
-    const auto same = [&](const auto& each) { return each != nullptr && !each->gone && each->peer == peer; };
+    // Also those that have gone and whose calls are not over: somebody may answer them much later.
+    const auto same = [&](const auto& each) { return each != nullptr && each->peer == peer; };
     const bool full = count_ == limits_.clients ||
                       static_cast<std::uint32_t>(std::ranges::count_if(clients_, same)) >= limits_.of_one;
     if (full) {

@@ -368,6 +368,25 @@ TEST_F(RpcServerMachine, has_one_place_for_a_landing_however_often_it_greets) {
   EXPECT_EQ(machine.clients(), 3u) << "another interface's has that number, too";
 }
 
+TEST_F(RpcServerMachine, counts_who_has_gone_with_calls_that_are_not_over) {
+  std::vector<Machine::Taken> under_way;
+  for (std::uint64_t link = 1000; link != 1002; ++link) {
+    greet(kPeer, greeting());
+    ASSERT_EQ(hear(call(kPeer, port.next_number - 2, 0, {.sequence = 1})), Machine::Heard::call);
+    under_way.push_back(taken);
+    end_link(kPeer, link);
+  }
+  greet(kPeer, greeting());
+  EXPECT_EQ(machine.clients(), 2u) << "who comes and goes holds no more places than who stays";
+  EXPECT_EQ(reply_of(port.sent.back().word).kind, Kind::full);
+  greet(kOther, greeting());
+  EXPECT_EQ(machine.clients(), 3u);
+  for (const Machine::Taken& each : under_way) machine.finish(each, Cause::none, true, {});
+  EXPECT_EQ(machine.clients(), 1u);
+  greet(kPeer, greeting());
+  EXPECT_EQ(machine.clients(), 2u);
+}
+
 TEST_F(RpcServerMachine, holds_few_of_those_that_it_turns_away) {
   greet(kPeer, greeting(), 1);
   greet(kPeer, greeting(), 2);

@@ -34,7 +34,7 @@ TEST(SpinTime, grows_while_what_is_waited_for_comes_in_that_time) {
 TEST(SpinTime, shrinks_by_half_where_it_is_to) {
   SpinTime time(microseconds{2}, microseconds{100}, microseconds{25}, SpinTime::Drop::to_half);
   time.in_vain();
-  EXPECT_EQ(time.now(), microseconds{25} / 2);
+  EXPECT_EQ(time.now(), std::chrono::nanoseconds{12'500});
   for (int i = 0; i < 10; ++i) time.in_vain();
   EXPECT_EQ(time.now(), microseconds{2});
   time.came_after(microseconds{100});
