@@ -123,6 +123,47 @@ TEST_F(DatagramPorts, send_to_whom_they_have_named_and_take_from_those_alone) {
   EXPECT_EQ(arrival->length, 200u);
 }
 
+TEST_F(DatagramPorts, take_strangers_if_they_are_told_to_and_names_back) {
+  DatagramPort &one = port(0), &other = port(1);
+  const auto to = one.insert(other.address()), from = other.insert(one.address());
+  const auto arrives = [&] {
+    std::optional<DatagramPort::Arrival> arrival;
+    for (int i = 0; i < 1000 && !arrival; ++i) {
+      EXPECT_EQ(one.send(to, pattern(100, 1)), Status::ok);
+      one.receive(into);
+      world->pass();
+      arrival = other.receive(into);
+    }
+    return arrival;
+  };
+  ASSERT_TRUE(arrives());
+  other.forget(from);
+  EXPECT_EQ(other.send(from, {}), Status::invalid);
+  for (int i = 0; i < 1000 && other.refused() == 0; ++i) {
+    EXPECT_EQ(one.send(to, pattern(100, 1)), Status::ok);
+    one.receive(into);
+    world->pass();
+    other.receive(into);
+  }
+  EXPECT_GT(other.refused(), 0u) << "one more stranger";
+  other.take_strangers();
+  const std::uint64_t refused = other.refused();
+  for (int i = 0; i < 3; ++i) {
+    const auto arrival = arrives();
+    ASSERT_TRUE(arrival);
+    EXPECT_EQ(arrival->length, 100u);
+    if (i == 2) {
+      EXPECT_EQ(arrival->from, DatagramPort::kNobody);
+    }
+  }
+  EXPECT_EQ(other.refused(), refused);
+  const auto again = other.insert(one.address());
+  ASSERT_NE(again, DatagramPort::kNobody);
+  std::optional<DatagramPort::Arrival> arrival;
+  for (int i = 0; i < 1000 && !(arrival && arrival->from == again); ++i) arrival = arrives();
+  EXPECT_EQ(arrival->from, again);
+}
+
 TEST_F(DatagramPorts, say_when_too_many_wait_and_go_on) {
   DatagramPort &one = port(0), &other = port(1);
   const auto to = one.insert(other.address());

@@ -1,6 +1,7 @@
 // Over libfabric, on loopback: the kernel's UDP.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "base/file_descriptor.h"
@@ -64,6 +65,29 @@ TEST(NetDatagrams, of_strangers_or_of_another_length_than_they_say_are_refused) 
   for (int i = 0; i < 100'000 && !arrival; ++i) arrival = port.receive(into);
   ASSERT_TRUE(arrival);
   EXPECT_EQ(arrival->length, 100u);
+}
+
+TEST(NetDatagrams, have_a_port_that_is_asked_for_and_a_descriptor_to_sleep_on) {
+  std::string service;
+  {
+    ofi::Datagrams any("127.0.0.1");
+    sockaddr_in address;
+    std::memcpy(&address, any.address().data(), sizeof address);
+    service = std::to_string(ntohs(address.sin_port));
+    EXPECT_THROW(ofi::Datagrams("127.0.0.1", service), Error) << "it is in use";
+  }
+  ofi::Datagrams one("127.0.0.1", service), other("127.0.0.1");
+  const auto to = other.insert(one.address());
+  one.insert(other.address());
+  std::vector<std::byte> into(one.limit());
+  EXPECT_FALSE(one.receive(into));
+  ASSERT_TRUE(one.may_sleep());
+  pollfd end{one.descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&end, 1, 0), 0);
+  ASSERT_EQ(other.send(to, into), Status::ok);
+  EXPECT_EQ(::poll(&end, 1, 10'000), 1);
+  EXPECT_FALSE(one.may_sleep());
+  EXPECT_TRUE(one.receive(into));
 }
 
 }  // namespace

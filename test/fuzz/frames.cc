@@ -182,6 +182,8 @@ class Port final : public fabric::DatagramPort {
   std::size_t limit() const noexcept override { return 128; }
   std::span<const std::byte> address() const noexcept override { return {}; }
   Peer insert(std::span<const std::byte>) override { return 0; }
+  void forget(Peer) noexcept override {}
+  void take_strangers() noexcept override {}
   Status send(Peer, std::span<const std::byte> data) noexcept override {
     const auto packet = swap_packet(data);
     EXPECT_TRUE(packet) << "its own datagram is none";

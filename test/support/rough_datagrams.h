@@ -23,6 +23,8 @@ class RoughDatagrams final : public fabric::DatagramPort {
   std::size_t limit() const noexcept override { return real_.limit(); }
   std::span<const std::byte> address() const noexcept override { return real_.address(); }
   Peer insert(std::span<const std::byte> address) override { return real_.insert(address); }
+  void forget(Peer peer) noexcept override { real_.forget(peer); }
+  void take_strangers() noexcept override { real_.take_strangers(); }
   Status send(Peer to, std::span<const std::byte> data) noexcept override {
     if (chance_.one_in(weather_.lost_one_in)) return ++lost_, Status::ok;
     held_.push_back({now_ + chance_.below(weather_.most_delay), to, {data.begin(), data.end()}});

@@ -25,7 +25,7 @@ struct Slot {
   Slot* next = nullptr;
 };
 
-fi_info* find(const std::string& address) {
+fi_info* find(const std::string& address, const std::string& service) {
   const Libfabric& library = libfabric();
   const KeptSignals signals;
   fi_info* const hints = library.dupinfo(nullptr);
@@ -37,7 +37,8 @@ fi_info* find(const std::string& address) {
   hints->domain_attr->av_type = FI_AV_TABLE;
   hints->fabric_attr->prov_name = strdup("udp");
   fi_info* found = nullptr;
-  const int error = library.getinfo(FI_VERSION(1, 17), address.c_str(), nullptr, FI_SOURCE, hints, &found);
+  const int error = library.getinfo(FI_VERSION(1, 17), address.c_str(),
+                                    service.empty() ? nullptr : service.c_str(), FI_SOURCE, hints, &found);
   library.freeinfo(hints);
   check("fi_getinfo of udp", error);
   return found;
@@ -60,6 +61,7 @@ struct Datagrams::Parts {
   Slot* free = nullptr;     // to send from
   Slot* to_post = nullptr;  // to receive in
   std::uint64_t refused = 0;
+  bool strangers = false;  // are taken, too
 
   bool named(Peer peer) const noexcept {
     return std::any_of(peers.begin(), peers.end(), [peer](const auto& each) { return each.second == peer; });
@@ -72,13 +74,14 @@ struct Datagrams::Parts {
   }
 };
 
-Datagrams::Datagrams(const std::string& address) : parts_(std::make_unique<Parts>()) {
+Datagrams::Datagrams(const std::string& address, const std::string& service)
+    : parts_(std::make_unique<Parts>()) {
   NoForks::check();
   const NoForks guard;
   Parts& parts = *parts_;
-  parts.info.reset(find(address));
+  parts.info.reset(find(address, service));
   parts.limit = parts.info->ep_attr->max_msg_size;
-  parts.opened = open_endpoint(*parts.info, 2 * kSlots, FI_WAIT_NONE);
+  parts.opened = open_endpoint(*parts.info, 2 * kSlots, FI_WAIT_FD);
   parts.memory.resize(2 * kSlots * parts.limit);
   parts.slots.resize(2 * kSlots);
   for (std::size_t i = 0; i < parts.slots.size(); ++i) {
@@ -115,6 +118,22 @@ Datagrams::Peer Datagrams::insert(std::span<const std::byte> address) {
     return kNobody;
   parts.peers.push_back({{address.begin(), address.end()}, inserted});
   return inserted;
+}
+
+void Datagrams::forget(Peer peer) noexcept {
+  fi_addr_t address = peer;
+  if (std::erase_if(parts_->peers, [peer](const auto& each) { return each.second == peer; }) != 0)
+    fi_av_remove(parts_->opened.addresses.get(), &address, 1, 0);
+}
+void Datagrams::take_strangers() noexcept { parts_->strangers = true; }
+
+int Datagrams::descriptor() const noexcept {
+  int descriptor = -1;
+  return fi_control(&parts_->opened.completions->fid, FI_GETWAIT, &descriptor) == 0 ? descriptor : -1;
+}
+bool Datagrams::may_sleep() noexcept {
+  fid* queue = &parts_->opened.completions->fid;
+  return fi_trywait(parts_->opened.fabric.get(), &queue, 1) == 0;
 }
 
 Status Datagrams::send(Peer to, std::span<const std::byte> data) noexcept {
@@ -156,12 +175,13 @@ std::optional<Datagrams::Arrival> Datagrams::receive(std::span<std::byte> into) 
       continue;
     }
     const std::size_t data = length < kHeader ? 0 : length - kHeader;
+    const bool named = parts.named(from);
     const bool good = length >= kHeader && base::load_little<std::uint32_t>(slot->bytes) == kMagic &&
-                      base::load_little<std::uint32_t>(slot->bytes + 4) == data && parts.named(from);
+                      base::load_little<std::uint32_t>(slot->bytes + 4) == data && (named || parts.strangers);
     if (good) std::copy_n(slot->bytes + kHeader, data, into.begin());
     slot->next = std::exchange(parts.to_post, slot);
     parts.post();
-    if (good) return Arrival{from, data};
+    if (good) return Arrival{named ? from : kNobody, data};
     ++parts.refused;
   }
 }

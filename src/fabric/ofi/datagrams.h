@@ -15,8 +15,8 @@ namespace hamlyn::ofi {
 
 class Datagrams final : public fabric::DatagramPort {
  public:
-  // `address`: the local one to be reached at. Throws Error.
-  explicit Datagrams(const std::string& address);
+  // `address`: the local one to be reached at; `service`: the port's number, or empty for any. Throws Error.
+  explicit Datagrams(const std::string& address, const std::string& service = {});
   ~Datagrams() override;
   Datagrams(const Datagrams&) = delete;
   Datagrams& operator=(const Datagrams&) = delete;
@@ -24,8 +24,12 @@ class Datagrams final : public fabric::DatagramPort {
   std::size_t limit() const noexcept override;
   std::span<const std::byte> address() const noexcept override;
   Peer insert(std::span<const std::byte> address) override;
+  void forget(Peer peer) noexcept override;
+  void take_strangers() noexcept override;
   Status send(Peer to, std::span<const std::byte> data) noexcept override;
   std::optional<Arrival> receive(std::span<std::byte> into) noexcept override;
+  int descriptor() const noexcept override;
+  bool may_sleep() noexcept override;
   std::uint64_t refused() const noexcept override;
 
  private:

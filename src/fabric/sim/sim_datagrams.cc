@@ -12,7 +12,7 @@ std::unique_ptr<SimDatagramPort> SimDatagramNet::make_port() {
 }
 
 void SimDatagramNet::carry(std::uint64_t from, std::uint64_t to, const std::vector<std::byte>& bytes) {
-  if (weather_.lost_one_in != 0 && chance_.one_in(weather_.lost_one_in)) {
+  if (cut_ || (weather_.lost_one_in != 0 && chance_.one_in(weather_.lost_one_in))) {
     ++lost_;
     return;
   }
@@ -50,12 +50,21 @@ fabric::DatagramPort::Peer SimDatagramPort::insert(std::span<const std::byte> ad
   if (number >= net_.ports_.size()) return kNobody;
   const auto known = std::find(peers_.begin(), peers_.end(), number);
   if (known != peers_.end()) return static_cast<Peer>(known - peers_.begin());
+  const auto free = std::find(peers_.begin(), peers_.end(), kNobody);
+  if (free != peers_.end()) {
+    *free = number;
+    return static_cast<Peer>(free - peers_.begin());
+  }
   peers_.push_back(number);
   return peers_.size() - 1;
 }
 
+void SimDatagramPort::forget(Peer peer) noexcept {
+  if (peer < peers_.size()) peers_[peer] = kNobody;
+}
+
 Status SimDatagramPort::send(Peer to, std::span<const std::byte> data) noexcept {
-  if (to >= peers_.size()) return Status::invalid;
+  if (to >= peers_.size() || peers_[to] == kNobody) return Status::invalid;
   if (data.size() > limit()) return Status::too_long;
   if (leaving_.size() == net_.weather_.waiting) return Status::queue_full;
   leaving_.push_back({peers_[to], {data.begin(), data.end()}});
@@ -69,12 +78,13 @@ std::optional<fabric::DatagramPort::Arrival> SimDatagramPort::receive(std::span<
     const Coming first = coming_.top();
     coming_.pop();
     const auto known = std::find(peers_.begin(), peers_.end(), first.from);
-    if (known == peers_.end()) {
+    if (known == peers_.end() && !strangers_) {
       ++refused_;
       continue;
     }
     std::copy(first.bytes.begin(), first.bytes.end(), into.begin());
-    return Arrival{static_cast<Peer>(known - peers_.begin()), first.bytes.size()};
+    const Peer from = known == peers_.end() ? kNobody : static_cast<Peer>(known - peers_.begin());
+    return Arrival{from, first.bytes.size()};
   }
   return std::nullopt;
 }

@@ -30,6 +30,10 @@ class SimDatagramNet {
   // Ports go before the net.
   std::unique_ptr<SimDatagramPort> make_port();
   void pass(std::uint64_t time) noexcept { now_ += time; }
+  std::uint64_t now() const noexcept { return now_; }
+  // Loses all that ports send until `mend`.
+  void cut() noexcept { cut_ = true; }
+  void mend() noexcept { cut_ = false; }
   std::uint64_t lost() const noexcept { return lost_; }
   std::uint64_t repeated() const noexcept { return repeated_; }
 
@@ -43,6 +47,7 @@ class SimDatagramNet {
   std::uint64_t now_ = 0;
   std::uint64_t next_number_ = 0;
   std::uint64_t lost_ = 0, repeated_ = 0;
+  bool cut_ = false;
   std::vector<SimDatagramPort*> ports_;  // by number; null when gone
 };
 
@@ -54,6 +59,8 @@ class SimDatagramPort final : public fabric::DatagramPort {
   std::size_t limit() const noexcept override { return net_.weather_.limit; }
   std::span<const std::byte> address() const noexcept override;
   Peer insert(std::span<const std::byte> address) override;
+  void forget(Peer peer) noexcept override;
+  void take_strangers() noexcept override { strangers_ = true; }
   Status send(Peer to, std::span<const std::byte> data) noexcept override;
   std::optional<Arrival> receive(std::span<std::byte> into) noexcept override;
   std::uint64_t refused() const noexcept override { return refused_; }
@@ -76,7 +83,9 @@ class SimDatagramPort final : public fabric::DatagramPort {
 
   SimDatagramNet& net_;
   const std::uint64_t number_;
-  std::vector<std::uint64_t> peers_;  // their numbers, by the name that they have here
+  // Their numbers, by the name that they have here; kNobody: it was taken back.
+  std::vector<std::uint64_t> peers_;
+  bool strangers_ = false;
   std::vector<Leaving> leaving_;
   std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
   std::uint64_t refused_ = 0;
