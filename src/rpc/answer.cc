@@ -13,7 +13,7 @@ struct Deferred {
   using Guard = base::RunLockGuard;
 
   Deferred(const std::shared_ptr<Home>& server, const Serving& serving) noexcept
-      : home(server), call(serving.call), deadline(serving.own.deadline), began(serving.began) {}
+      : home(server), call(*serving.call), deadline(serving.own.deadline), began(serving.began) {}
   ~Deferred() { static_cast<void>(end(Cause::unanswered, {})); }
   Deferred(const Deferred&) = delete;
   Deferred& operator=(const Deferred&) = delete;
@@ -45,7 +45,8 @@ struct Deferred {
 
 std::pair<Owed, Ran> go_on(hamlyn::rpc::Call& call) noexcept {
   const Serving& serving = call.serving();
-  auto& server = serving.server;
+  if (serving.server == nullptr) return {Owed(nullptr), Ran::unanswered};  // over datagrams none is owed
+  auto& server = *serving.server;
   {
     const base::RunLockGuard guard(server.lock);
     if (!guard || server.owed == server.options.owed) return {Owed(nullptr), Ran::too_many};

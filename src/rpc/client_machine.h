@@ -20,11 +20,10 @@
 #include "hamlyn/rpc/client.h"
 #include "hamlyn/values/notification.h"
 #include "hamlyn/values/send.h"
+#include "rpc/binding.h"
 #include "rpc/rpc_wire.h"
 
 namespace hamlyn::internal_::rpc {
-
-using hamlyn::rpc::CallId;
 
 struct ClientLimits {
   std::uint32_t stacks = 16;
@@ -43,10 +42,10 @@ struct Manner {
 template <class Port>
 class ClientMachine {
  public:
-  enum class Step : std::uint8_t { greeting, admission, binding, telling, open, ended, failed };
+  enum class Step : std::uint8_t { greeting, admission, binding, open, ended, failed };
 
   ClientMachine(Port& port, const ClientLimits& limits, std::span<const Procedure> procedures)
-      : port_(port), limits_(limits), procedures_(procedures), numbers_(procedures.size(), kNoSuchName) {}
+      : port_(port), limits_(limits), binding_(procedures) {}
 
   // --- opening
 
@@ -69,7 +68,6 @@ class ClientMachine {
     mark_ = static_cast<std::uint32_t>(own.key ^ own.key >> 32);
     landing_shift_ = static_cast<std::uint32_t>(std::countr_zero(stride));
     landing_ = port_.number();
-    wrong_.clear();
     greet_anew();
   }
   // Goes as far as it can now. pending: not open yet; ok; refused: no room for another client; stale: a
@@ -105,12 +103,11 @@ class ClientMachine {
         case Step::admission:
           return Status::pending;
         case Step::binding: {
-          const Status status = bind();
-          if (status != Status::ok) return status;
+          const Status status = binding_.advance(*this);
+          if (status != Status::ok) return status == Status::pending ? status : fail(status);
+          step_ = Step::open;
           break;
         }
-        case Step::telling:
-          return hear_words();
         case Step::open:
           return Status::ok;
         case Step::ended:
@@ -122,10 +119,8 @@ class ClientMachine {
   }
   Step step() const noexcept { return step_; }
   // Both signatures of the procedure that differs.
-  const std::string& wrong() const noexcept { return wrong_; }
-  bool has(std::size_t place) const noexcept {
-    return place < numbers_.size() && numbers_[place] < kReserved;
-  }
+  const std::string& wrong() const noexcept { return binding_.wrong(); }
+  bool has(std::size_t place) const noexcept { return binding_.has(place); }
 
   // --- calls
 
@@ -139,7 +134,7 @@ class ClientMachine {
                                     : Status::connecting;
     if (!has(place)) [[unlikely]]
       return Status::refused;
-    return send(numbers_[place], frame, how, out);
+    return send(binding_.number(place), frame, how, out);
   }
   // Takes a stack for a call that leaves later, with others.
   Status reserve(std::size_t place, std::size_t length, Manner how, CallId& out,
@@ -150,7 +145,7 @@ class ClientMachine {
     if (free_.empty()) return Status::queue_full;
     const std::uint16_t number = take_stack();
     how.urgent = false;
-    word = word_for(numbers_[place], number, how);
+    word = word_for(binding_.number(place), number, how);
     note_out(number);
     out = id_of(number);
     return Status::ok;
@@ -242,8 +237,8 @@ class ClientMachine {
     return send(static_cast<std::uint16_t>(own), frame, {}, out);
   }
   void say_farewell() noexcept {
-    const bool in = step_ == Step::open || step_ == Step::binding || step_ == Step::telling ||
-                    (step_ == Step::failed && failure_ == Status::stale);
+    const bool in =
+        step_ == Step::open || step_ == Step::binding || (step_ == Step::failed && failure_ == Status::stale);
     if (!in) return;
     const CallWord word{.procedure = static_cast<std::uint16_t>(Own::leave)};
     // Without room it is not said, and the place stays until the link ends.
@@ -452,8 +447,8 @@ class ClientMachine {
         there && (next.fast ? next.offset == number << landing_shift_ && next.length <= port_.stride()
                             : next.offset == port_.long_offset(number) && next.length <= limits_.result);
     if (!at_its_place || !reply.good || stacks_[number].state != State::out ||
-        reply.sequence != in_word(stacks_[number].last) ||
-        (step_ != Step::open && step_ != Step::binding && step_ != Step::telling)) [[unlikely]] {
+        reply.sequence != in_word(stacks_[number].last) || (step_ != Step::open && step_ != Step::binding))
+        [[unlikely]] {
       ++refused_;
       if (there && !next.fast && !stacks_[number].longer) port_.arm(static_cast<std::uint32_t>(number));
       return false;
@@ -484,16 +479,16 @@ class ClientMachine {
   }
   // The link has ended before the client was let in: whether there is another, `advance` finds.
   void greet_anew() noexcept {
-    said_ = bound_ = 0;
+    said_ = 0;
     mark_ = (mark_ + 1) & kMarkBits;  // an answer to the greeting before is none to this one
     session_ = 0;
-    bind_call_ = {};
+    binding_.begin();
     long_out_ = false;
     step_ = Step::greeting;
   }
 
   bool closed(const ReplyWord& reply) noexcept {
-    const bool in = step_ == Step::open || step_ == Step::binding || step_ == Step::telling;
+    const bool in = step_ == Step::open || step_ == Step::binding;
     if (!in || !reply.good || reply.sequence != static_cast<std::uint16_t>(session_)) {
       ++refused_;
       return false;
@@ -545,73 +540,12 @@ class ClientMachine {
     long_ticket_.incarnation = one->long_incarnation;
     long_ticket_.bound = long_bound_ = one->long_bound;
     step_ = Step::binding;
-    bind_call_ = {};
     return true;
-  }
-
-  // Asks for the numbers of the procedures, as many at a time as fit frame and reply.
-  Status bind() noexcept {
-    if (bind_call_.sequence == 0) {
-      if (bound_ == procedures_.size()) {
-        step_ = Step::open;
-        return Status::ok;
-      }
-      std::array<std::byte, kMostPairs * kPair> room;
-      const std::size_t count = std::min(procedures_.size() - bound_, kMostPairs);
-      Writer frame(room);
-      for (std::size_t i = 0; i != count; ++i) {
-        frame.number(procedures_[bound_ + i].named);
-        frame.number(procedures_[bound_ + i].signed_);
-      }
-      const Status status = ask(Own::bind, frame.written(), bind_call_);
-      return status == Status::queue_full || status == Status::ok ? Status::pending : fail(status);
-    }
-    if (look(bind_call_) == Look::out) return Status::pending;
-    Landing landing;
-    ReplyWord reply;
-    const bool came = look(bind_call_) == Look::done && take(bind_call_, landing, reply);
-    bind_call_ = {};
-    if (!came) return fail(Status::broken);
-    Reader numbers(landing.bytes);
-    for (; numbers.left() != 0; ++bound_) {
-      const auto number = numbers.number<std::uint16_t>();
-      if (!numbers.good() || bound_ == procedures_.size() ||
-          (number >= kReserved && number < kOtherSignature))
-        return fail(Status::broken);
-      numbers_[bound_] = number;
-      if (number == kOtherSignature) return tell();
-    }
-    return landing.bytes.empty() ? fail(Status::broken) : Status::ok;
-  }
-  Status tell() noexcept {
-    std::array<std::byte, sizeof(std::uint64_t)> room;
-    base::store_little(room.data(), procedures_[bound_].named);
-    const Status status = ask(Own::tell, room, bind_call_);
-    if (status == Status::queue_full) return Status::pending;
-    if (status != Status::ok) return fail(Status::stale);
-    step_ = Step::telling;
-    return Status::pending;
-  }
-  Status hear_words() noexcept {
-    if (look(bind_call_) == Look::out) return Status::pending;
-    Landing landing;
-    ReplyWord reply;
-    const bool came = look(bind_call_) == Look::done && take(bind_call_, landing, reply);
-    try {
-      wrong_ = "this program calls " + procedures_[bound_].signature + ", the server has ";
-      if (came)
-        for (const std::byte each : landing.bytes) {
-          const char letter = static_cast<char>(each);
-          wrong_ += letter >= ' ' && letter <= '~' ? letter : '?';
-        }
-    } catch (const std::bad_alloc&) {  // without the words
-    }
-    return fail(Status::stale);
   }
 
   Port& port_;
   const ClientLimits limits_;
-  const std::span<const Procedure> procedures_;
+  Binding binding_;
   Step step_ = Step::ended;
   Status failure_ = Status::ok;
   Ticket door_, server_, long_ticket_;
@@ -626,17 +560,14 @@ class ClientMachine {
   bool long_out_ = false;
   std::vector<Stack> stacks_;
   std::vector<std::uint16_t> free_;
-  std::size_t cancels_ = 0;             // of which the server is to be told
-  std::vector<std::uint16_t> numbers_;  // at the server, by place in the listing
+  std::size_t cancels_ = 0;  // of which the server is to be told
   std::array<Known, kKnown> known_;
   std::size_t known_at_ = 0;
   std::uint64_t refused_ = 0;
 
   std::array<std::uint32_t, kGreetingWords> greeting_{};
   std::uint32_t mark_ = 0;
-  std::size_t said_ = 0, bound_ = 0;
-  CallId bind_call_;
-  std::string wrong_;
+  std::size_t said_ = 0;
 };
 
 }  // namespace hamlyn::internal_::rpc

@@ -34,7 +34,7 @@ namespace {
 
 // A ticket for what the caller has lent: at its own interface, whatever it says.
 Ticket ticket_of(const LentPart& part, const Serving& serving) noexcept {
-  const Ticket& replies = serving.call.client->replies;
+  const Ticket& replies = serving.call->client->replies;
   Ticket out;
   out.interface = replies.interface;
   out.host = replies.host;
@@ -57,7 +57,7 @@ Status reach(const LentPart& part, const Serving& serving, std::size_t offset, s
   if (serving.own.deadline != Clock::time_point::max())
     most = std::min<std::chrono::nanoseconds>(most, serving.own.deadline - Clock::now());
   library::Patience patience(std::max(most, std::chrono::nanoseconds{0}));
-  return what(serving.server.reach, ticket, patience);
+  return what(serving.server->reach, ticket, patience);
 }
 
 }  // namespace

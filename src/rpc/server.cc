@@ -6,8 +6,9 @@
 #include <string>
 
 #include "library/with_memory.h"
-#include "rpc/inherited.h"
+#include "rpc/performing.h"
 #include "rpc/server_inside.h"
+#include "rpc/table.h"
 
 namespace hamlyn {
 
@@ -37,19 +38,6 @@ const ServerOptions& checked(const ServerOptions& options) {
 std::size_t queue_places(const ServerOptions& options) {
   const std::size_t clients = std::size_t{options.clients} * places_for(options.stacks);
   return std::min<std::size_t>(clients + 4096, std::size_t{1} << 20);
-}
-
-std::vector<Procedure> table_of(const std::vector<Offered>& offered) {
-  std::vector<Procedure> out;
-  for (const Offered& each : offered) out.push_back(each.procedure);
-  for (const Procedure& each : out) {
-    const auto same = [&](const Procedure& other) { return other.named == each.named; };
-    if (std::ranges::count_if(out, same) != 1)
-      throw Error(ErrorCode::invalid_argument, "two procedures have one name, " + std::string(each.name));
-  }
-  if (out.size() >= kReserved)
-    throw Error(ErrorCode::invalid_argument, "a service has up to 65519 procedures");
-  return out;
 }
 
 std::vector<std::unique_ptr<library::CallRow>> rows_of(Interface& interface, std::string_view name,
@@ -89,62 +77,11 @@ __attribute__((always_inline)) inline void ServerCore::Inside::run_it(const Offe
                                                                       Serving& serving,
                                                                       std::span<std::byte> frame,
                                                                       Reply& reply) noexcept {
-  const Inherited*& own = inherited();
-  const Inherited* const before = own;
-  if (before != nullptr) [[unlikely]]
-    serving.own.deadline = std::min(serving.own.deadline, before->deadline);
-  serving.own.depth = static_cast<std::uint8_t>(serving.call.word.depth() + 1);
-  own = &serving.own;
-  Cause cause = Cause::threw;
-  bool begun = true;
+  const Machine::Taken& call = *serving.call;
   std::array<char, kMostText> words;
-  std::span<const std::byte> data;
-  const auto say = [&](const char* what) {
-    const std::size_t length = strnlen(what, words.size());
-    std::memcpy(words.data(), what, length);
-    data = std::as_bytes(std::span(words).first(length));
-  };
-  try {
-    Call call(serving);
-    switch (procedure.run(object, frame, reply, call)) {
-      case Ran::done:
-        cause = Cause::none;
-        data = reply.bytes();
-        break;
-      case Ran::bad_arguments:
-        cause = Cause::bad_arguments;
-        begun = false;
-        break;
-      case Ran::no_memory:
-        cause = Cause::no_memory;
-        begun = false;
-        break;
-      case Ran::too_long:
-        cause = reply.no_memory() ? Cause::no_memory : Cause::result_too_long;
-        break;
-      case Ran::later:
-        own = before;
-        return;
-      case Ran::too_many:
-        cause = Cause::too_many;
-        begun = false;
-        break;
-      case Ran::unanswered:
-        cause = Cause::unanswered;
-        break;
-    }
-  } catch (const std::exception& error) {
-    say(error.what());
-  } catch (...) {
-    say("something that is no std::exception");
-  }
-  own = before;
-  const std::size_t room = machine.room(*serving.call.client);
-  if (data.size() > room) [[unlikely]] {
-    if (cause == Cause::none) cause = Cause::result_too_long;
-    data = cause == Cause::threw ? data.first(room) : std::span<const std::byte>{};
-  }
-  finish(serving.call, cause, begun, data, serving.began);
+  const Performed done = run_offered(procedure, object, serving, call.word.depth(), frame, reply,
+                                     machine.room(*call.client), words);
+  if (!done.later) finish(call, done.cause, done.begun, done.data, serving.began);
 }
 
 // Copies the frame out whole, unless nothing can be written where it is.
@@ -152,7 +89,7 @@ template <std::size_t kFrame, std::size_t kReply>
 __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& procedure,
                                                                 Serving& serving) noexcept {
   alignas(16) std::byte frame[kFrame], room[kReply];
-  const Machine::Taken& call = serving.call;
+  const Machine::Taken& call = *serving.call;
   std::span<std::byte> copy = call.frame;
   if (!call.longer) {
     if constexpr (kFrame == kCopiedShort)
@@ -176,8 +113,8 @@ __attribute__((noinline)) void ServerCore::Inside::perform_here(const Offered& p
 // cancels its call.
 void ServerCore::Inside::begin_time(Serving& serving) noexcept {
   const Clock::time_point now = Clock::now();
-  if (library::CallRow::is_timed(serving.call.word.sequence())) serving.began = now;
-  if (serving.call.word.left() != 0) serving.own.deadline = now + time_of(serving.call.word.left());
+  if (library::CallRow::is_timed(serving.call->word.sequence())) serving.began = now;
+  if (serving.call->word.left() != 0) serving.own.deadline = now + time_of(serving.call->word.left());
 }
 void ServerCore::Inside::note(library::CallRow& row, Cause cause, Clock::time_point began) noexcept {
   if (cause != Cause::none) row.failed(static_cast<std::size_t>(cause));
@@ -198,7 +135,7 @@ inline void ServerCore::Inside::perform(const Machine::Taken& call) noexcept {
   if (number >= procedures.size() || machine.cancelled(call)) [[unlikely]]
     return do_not_perform(call);
   const Offered& procedure = procedures[number];
-  Serving serving{*this, call};
+  Serving serving{this, &call};
   if (library::CallRow::is_timed(call.word.sequence()) | (call.word.left() != 0)) [[unlikely]]
     begin_time(serving);
   if (call.frame.size() <= kCopiedShort && procedure.short_result) [[likely]]
@@ -348,12 +285,21 @@ namespace rpc {
 
 using internal_::rpc::Serving;
 
-std::size_t Call::procedure() const noexcept { return serving_.call.word.procedure(); }
-std::uint64_t Call::client() const noexcept { return serving_.call.client->peer; }
-std::uint32_t Call::user() const noexcept { return serving_.call.client->uid; }
+namespace blast = internal_::rpc::blast;
+
+std::size_t Call::procedure() const noexcept {
+  return serving_.call == nullptr ? blast::procedure(serving_) : serving_.call->word.procedure();
+}
+std::uint64_t Call::client() const noexcept {
+  return serving_.call == nullptr ? 0 : serving_.call->client->peer;
+}
+std::uint32_t Call::user() const noexcept {
+  return serving_.call == nullptr ? ~0u : serving_.call->client->uid;
+}
 Trace Call::trace() const noexcept { return serving_.own.trace == nullptr ? Trace{} : *serving_.own.trace; }
 Priority Call::priority() const noexcept {
-  return serving_.call.word.urgent() ? Priority::urgent : Priority::normal;
+  const bool urgent = serving_.call == nullptr ? blast::urgent(serving_) : serving_.call->word.urgent();
+  return urgent ? Priority::urgent : Priority::normal;
 }
 std::chrono::nanoseconds Call::left() const noexcept {
   using std::chrono::nanoseconds;
@@ -361,7 +307,8 @@ std::chrono::nanoseconds Call::left() const noexcept {
   return std::max<nanoseconds>(serving_.own.deadline - library::Clock::now(), nanoseconds{0});
 }
 bool Call::cancelled() const noexcept {
-  return left() <= std::chrono::nanoseconds{0} || serving_.server.cancelled(serving_.call);
+  if (left() <= std::chrono::nanoseconds{0}) return true;
+  return serving_.call == nullptr ? blast::cancelled(serving_) : serving_.server->cancelled(*serving_.call);
 }
 
 }  // namespace rpc

@@ -29,11 +29,20 @@ using library::Clock;
 // A call while its handler runs.
 struct Serving {
   using Machine = ServerMachine<ServerPort>;
-  ServerCore::Inside& server;
-  const Machine::Taken& call;
+  ServerCore::Inside* server = nullptr;  // null, as the next: it came over datagrams (blast/server.cc)
+  const Machine::Taken* call = nullptr;
   Inherited own{};            // for the calls that the handler makes
   Clock::time_point began{};  // of one that is timed
 };
+
+namespace blast {
+
+// Tells a `Call` of one that came over datagrams.
+std::size_t procedure(const Serving& serving) noexcept;
+bool cancelled(const Serving& serving) noexcept;
+bool urgent(const Serving& serving) noexcept;
+
+}  // namespace blast
 
 // Where answers that handlers owe find their server, for as long as there is one.
 struct Home {

@@ -28,6 +28,7 @@
 #include "hamlyn/values/send.h"
 #include "hamlyn/values/ticket.h"
 #include "protocols/wire_order.h"
+#include "rpc/binding.h"
 #include "rpc/greeters.h"
 #include "rpc/memories.h"
 #include "rpc/rpc_wire.h"
@@ -102,10 +103,7 @@ class ServerMachine {
   // clients would be told of the other's calls.
   ServerMachine(Port& port, const ServerLimits& limits, std::span<const Procedure> procedures,
                 std::uint32_t first = 1)
-      : port_(port), limits_(limits), procedures_(procedures), next_session_(std::max(first, 1u)) {
-    for (std::size_t i = 0; i != procedures.size(); ++i) by_name_.emplace_back(procedures[i].named, i);
-    std::ranges::sort(by_name_);
-  }
+      : port_(port), limits_(limits), catalogue_(procedures), next_session_(std::max(first, 1u)) {}
 
   __attribute__((always_inline)) Heard hear(const Notification& next, Taken& out) noexcept {
     if (next.kind == Notification::Kind::message) [[likely]] {
@@ -167,13 +165,13 @@ class ServerMachine {
   Cause administer(const Taken& call, std::span<std::byte> frame, Writer& reply) noexcept {
     switch (static_cast<Own>(call.word.procedure())) {
       case Own::bind:
-        return bind(frame, reply);
+        return catalogue_.numbers(frame, reply);
       case Own::tell:
-        return tell(frame, reply);
+        return catalogue_.words(frame, reply);
       case Own::settle:
         return settle(*call.client, frame, reply);
       case Own::list:
-        return list(frame, reply);
+        return catalogue_.list(frame, reply);
       case Own::leave:
         break;
     }
@@ -551,46 +549,6 @@ class ServerMachine {
   }
   // --- the library's own procedures
 
-  Cause bind(std::span<std::byte> frame, Writer& reply) noexcept {
-    if (frame.size() > kMostPairs * kPair) return Cause::bad_arguments;
-    Reader from(frame);
-    while (from.left() >= kPair) {
-      const auto named = from.number<std::uint64_t>(), signed_ = from.number<std::uint64_t>();
-      const std::size_t found = number_of(named);
-      std::uint16_t number = kNoSuchName;
-      if (found != procedures_.size())
-        number = procedures_[found].signed_ == signed_ ? static_cast<std::uint16_t>(found) : kOtherSignature;
-      reply.number(number);
-    }
-    return from.whole() ? Cause::none : Cause::bad_arguments;
-  }
-  // As many as there are: there is none of that name.
-  std::size_t number_of(std::uint64_t named) const noexcept {
-    const auto found =
-        std::ranges::lower_bound(by_name_, named, {}, &std::pair<std::uint64_t, std::size_t>::first);
-    return found != by_name_.end() && found->first == named ? found->second : procedures_.size();
-  }
-  Cause tell(std::span<std::byte> frame, Writer& reply) noexcept {
-    Reader from(frame);
-    const auto named = from.number<std::uint64_t>();
-    const std::size_t found = number_of(named);
-    if (!from.whole() || found == procedures_.size()) return Cause::bad_arguments;
-    const std::string& signature = procedures_[found].signature;
-    reply.bytes(signature.data(), signature.size());
-    return Cause::none;
-  }
-  // As many as fit, behind how many there are: none if the first one does not.
-  Cause list(std::span<std::byte> frame, Writer& reply) noexcept {
-    Reader from(frame);
-    const std::size_t first = from.number<std::uint32_t>();
-    if (!from.whole() || first > procedures_.size()) return Cause::bad_arguments;
-    reply.number(static_cast<std::uint32_t>(procedures_.size()));
-    for (const Procedure& each : procedures_.subspan(first)) {
-      if (reply.left() < sizeof(std::uint64_t) + each.signature.size()) break;
-      Layout<std::string>::put(reply, each.signature);
-    }
-    return Cause::none;
-  }
   // A client that asks says that it is over: it goes, if its link's end was not heard of yet.
   Cause settle(const Client& who, std::span<std::byte> frame, Writer& reply) noexcept {
     const auto question = protocols::copy_of<FateQuestion>(frame);
@@ -623,8 +581,7 @@ class ServerMachine {
 
   Port& port_;
   const ServerLimits limits_;
-  const std::span<const Procedure> procedures_;
-  std::vector<std::pair<std::uint64_t, std::size_t>> by_name_;  // their places, by the hash of the name
+  const Catalogue catalogue_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::pair<std::uint32_t, Client*>> by_slot_;  // the number of the slot, by its index
   Greeters greeters_;

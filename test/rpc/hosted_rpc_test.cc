@@ -2,6 +2,7 @@
 #include <map>
 
 #include "test/rpc/calculator.h"
+#include "test/rpc/seeds.h"
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {
@@ -173,8 +174,7 @@ void call_ledger(Hosted& all, Told& told, std::uint64_t from, std::uint64_t call
 
 TEST(HostedRpc, is_done_once_or_not_at_all_as_its_caller_was_told) {
   std::uint64_t unknown = 0, done = 0, not_done = 0;
-  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE(seed);
+  for_each_seed(kRoughSeeds, [&](std::uint64_t seed) {
     Hosted hosted(rough_rules(seed), seed);
     simulation::Host& host = hosted.host;
     Ledger ledger(host);
@@ -192,7 +192,7 @@ TEST(HostedRpc, is_done_once_or_not_at_all_as_its_caller_was_told) {
     EXPECT_EQ(told.size(), 120u);
     for (const auto& [number, fate] : told)
       ++(fate == rpc::Fate::done ? done : fate == rpc::Fate::not_done ? not_done : unknown);
-  }
+  });
   EXPECT_GT(not_done, 0u);
   EXPECT_EQ(unknown, 0u);  // the server lives, and remembers
   RecordProperty("done", static_cast<int>(done));
@@ -214,8 +214,7 @@ TEST(HostedRpc, is_done_once_at_most_when_anybody_dies) {
 }
 
 TEST(HostedRpc, of_a_server_that_was_started_again_stays_unknown_and_is_not_done_twice) {
-  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE(seed);
+  for_each_seed(kRoughSeeds, [&](std::uint64_t seed) {
     Hosted hosted(rough_rules(seed), seed);
     simulation::Host& host = hosted.host;
     Ledger ledger(host);
@@ -238,7 +237,7 @@ TEST(HostedRpc, of_a_server_that_was_started_again_stays_unknown_and_is_not_done
     hosted.run();
     judge(ledger, told);
     EXPECT_EQ(told.size(), 60u);
-  }
+  });
 }
 
 // --- what is refused, by name

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "library": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "node"},
     "protocols": {"hamlyn/values", "hamlyn/core", "hamlyn/protocols", "base", "library"},
     "segment": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "base", "interface", "fabric", "node", "library"},
-    "rpc": {"hamlyn/values", "hamlyn/core", "hamlyn/rpc", "base", "library", "protocols"},
+    "rpc": {"hamlyn/values", "hamlyn/core", "hamlyn/rpc", "base", "fabric", "library", "protocols"},
     "vi": {"hamlyn/values", "hamlyn/core", "hamlyn/vi", "include", "base", "library", "protocols"},  # include: vipl.h
     "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
     "daemon": {"hamlyn/values", "base", "node", "segment"},

@@ -99,9 +99,9 @@ class Call {
 
   // The place of the procedure in its server's listing.
   std::size_t procedure() const noexcept;
-  // The caller's interface, as the node attests it.
+  // The caller's interface, as the node attests it; 0: it calls over datagrams.
   std::uint64_t client() const noexcept;
-  // The user that the caller runs as, as the node attests it.
+  // The user that the caller runs as, as the node attests it; all ones: it calls over datagrams.
   std::uint32_t user() const noexcept;
   // The trace that the caller has given the call; all zeros: none.
   Trace trace() const noexcept;

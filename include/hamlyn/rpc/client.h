@@ -139,13 +139,13 @@ struct Caller<std::tuple<Types...>> {
   static constexpr std::size_t kSize = sizeof...(Types) == 0 ? 0 : Row_::size();
   static constexpr bool kFixed = sizeof...(Types) == 0 || kSize != 0;
 
-  template <class Start, class... Given>
-  static Ending with_given(const ClientCore& core, Start start, const Given&... given) {
+  template <class Core, class Start, class... Given>
+  static Ending with_given(const Core& core, Start start, const Given&... given) {
     return with_frame(core, start, passed<Types>(given)...);
   }
   // Calls start(frame) with the arguments in their layout.
-  template <class Start>
-  static Ending with_frame(const ClientCore& core, Start start, const Types&... arguments) {
+  template <class Core, class Start>
+  static Ending with_frame(const Core& core, Start start, const Types&... arguments) {
     constexpr std::size_t kHere = kFixed && kSize <= 512 ? (kSize < 8 ? 8 : kSize) : 512;
     alignas(8) std::byte here[kHere];
     Writer first(here);
@@ -226,11 +226,11 @@ namespace rpc {
 // A call that was started. Whoever drops it wants no result; the call goes on. `After` is the client's hook,
 // which is called when it is over, and not for one that was dropped. Threads: one at a time. Owner: who
 // started it; its client is there for longer.
-template <class Returned, class After = internal_::rpc::NoAfter>
+template <class Returned, class After = internal_::rpc::NoAfter, class Core = internal_::rpc::ClientCore>
 class [[nodiscard]] Pending {
  public:
   // For clients.
-  Pending(internal_::rpc::ClientCore& core, internal_::rpc::Ending begun, After after = {}) noexcept
+  Pending(Core& core, internal_::rpc::Ending begun, After after = {}) noexcept
       : core_(&core), begun_(std::move(begun)), after_(after) {
     if (begun_.status != Status::pending) after_(Result<Returned>(over_already()));
   }
@@ -281,19 +281,18 @@ class [[nodiscard]] Pending {
     return out;
   }
 
-  internal_::rpc::ClientCore* core_;
+  Core* core_;
   internal_::rpc::Ending begun_;
   [[no_unique_address]] After after_;
 };
 
 // Calls with terms of their own: `client.within(5ms).call<&Calculator::add>(2, 3)`. A value, for one
 // expression. Threads: one at a time. Owner: nobody; its client is there for longer.
-template <class Type, class Hooks = NoHooks>
+template <class Type, class Hooks = NoHooks, class Core = internal_::rpc::ClientCore>
 class Calls {
  public:
   // For clients.
-  Calls(internal_::rpc::ClientCore& core, const internal_::rpc::Terms& terms,
-        internal_::rpc::HooksAt<Hooks> hooks) noexcept
+  Calls(Core& core, const internal_::rpc::Terms& terms, internal_::rpc::HooksAt<Hooks> hooks) noexcept
       : core_(core), terms_(terms), hooks_(hooks) {}
 
   // The type that a procedure returns.
@@ -301,7 +300,7 @@ class Calls {
   using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
   // A call of it that was started.
   template <auto kFunction>
-  using Started = Pending<Returned<kFunction>, internal_::rpc::AfterOf<kFunction, Hooks>>;
+  using Started = Pending<Returned<kFunction>, internal_::rpc::AfterOf<kFunction, Hooks>, Core>;
 
   // Has these calls and their results overtake others on the way. Up to 320 bytes of arguments; a longer
   // result goes as any.
@@ -367,12 +366,15 @@ class Calls {
                   "the procedure takes another number of arguments");
     internal_::rpc::call_before<kFunction>(hooks_, arguments...);
     const auto start = [&](std::span<const std::byte> frame) {
-      return core_.start(kPlace, frame, terms, wait, row);
+      if constexpr (std::is_same_v<Core, internal_::rpc::ClientCore>)
+        return core_.start(kPlace, frame, terms, wait, row);
+      else
+        return core_.start(kPlace, frame, terms, wait);  // rows leave by links alone
     };
     return internal_::rpc::Caller<typename Shape::Arguments>::with_given(core_, start, arguments...);
   }
 
-  internal_::rpc::ClientCore& core_;
+  Core& core_;
   internal_::rpc::Terms terms_;
   [[no_unique_address]] internal_::rpc::HooksAt<Hooks> hooks_;
 };

@@ -1,0 +1,260 @@
+// Calls over datagrams of the kernel's UDP, on loopback: the classes and stubs of other calls.
+#include "hamlyn/rpc/blast.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fabric/ofi/datagrams.h"
+#include "hamlyn/values/error.h"
+#include "rpc/blast/address.h"
+#include "rpc/blast/port.h"
+#include "test/rpc/calculator.h"
+
+namespace hamlyn::test {
+
+struct OtherMinus {
+  std::int64_t minus(std::int64_t a, std::int64_t b);
+  void nothing();
+};
+HAMLYN_RPC(OtherMinus, nothing, minus)
+
+class Waiter {
+ public:
+  bool wait(rpc::Call& call) {
+    began = true;
+    while (!call.cancelled()) std::this_thread::yield();
+    return call.client() == 0;
+  }
+  std::int64_t left(rpc::Call& call) { return call.left().count(); }
+  std::atomic<bool> began{false};
+};
+HAMLYN_RPC(Waiter, wait, left)
+
+namespace {
+
+using namespace std::chrono_literals;
+using rpc::BlastClient;
+using rpc::BlastRefused;
+using rpc::BlastServer;
+
+template <class Type>
+class Serving {
+ public:
+  explicit Serving(Type& object, const rpc::BlastServerOptions& options = {}, unsigned threads = 1,
+                   std::string_view address = "127.0.0.1")
+      : server(address, object, options) {
+    for (unsigned i = 0; i != threads; ++i)
+      threads_.emplace_back([this] { EXPECT_EQ(server.run(), Status::ok); });
+  }
+  ~Serving() {
+    server.stop();
+    for (std::thread& each : threads_) each.join();
+  }
+  BlastServer<Type> server;
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+template <class Open>
+ErrorCode code_of_opening(Open open) {
+  try {
+    open();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+TEST(Blast, carries_arguments_and_results_of_each_kind) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator);
+  BlastClient<Calculator> client(serving.server.address());
+  EXPECT_TRUE(client.call<&Calculator::nothing>());
+  EXPECT_EQ(client.call<&Calculator::minus>(5, 7).value(), -2);
+  EXPECT_EQ(client.call<&Calculator::twice>("abc").value(), "abcabc");
+  EXPECT_EQ(client.call<&Calculator::sum>(std::vector<double>{1, 2, 3.5}).value(), 6.5);
+  EXPECT_EQ(client.call<&Calculator::words>("to be or not").value().size(), 4u);
+  EXPECT_EQ(client.call<&Calculator::who>().value(), 0u) << "nobody attests it";
+  const auto failed = client.call<&Calculator::fails>(std::string(1000, 'x'));
+  EXPECT_EQ(failed.cause(), rpc::Cause::threw);
+  EXPECT_EQ(failed.fate(), rpc::Fate::done);
+  EXPECT_EQ(failed.text(), std::string(200, 'x'));
+  EXPECT_TRUE(client.has<&Calculator::zeros>());
+}
+
+TEST(Blast, carries_frames_of_each_length_in_packets_and_units_of_any) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator, {.frame = 1 << 21, .result = 1 << 21});
+  for (const auto& [packet, unit] : {std::pair{0u, 16u}, {0u, 6u}, {40u, 16u}, {1000u, 1u}, {16u, 64u}}) {
+    BlastClient<Calculator> client(serving.server.address(),
+                                   {.result = 1 << 21, .packet = packet, .unit = unit});
+    for (const std::uint32_t length :
+         {0u, 1u, 39u, 40u, 41u, 1500u, 22'000u, packet == 0 ? 1'048'576u : 0u}) {
+      EXPECT_EQ(client.call<&Calculator::bytes>(std::vector<std::byte>(length, std::byte{3})).value(),
+                std::uint64_t{3} * length);
+      EXPECT_EQ(client.call<&Calculator::zeros>(length).value().size(), length);
+    }
+  }
+}
+
+TEST(Blast, says_what_is_too_long) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator, {.frame = 1000, .result = 2000});
+  BlastClient<Calculator> client(serving.server.address());
+  const auto bytes = client.call<&Calculator::bytes>(std::vector<std::byte>(1000));
+  EXPECT_EQ(bytes.status(), Status::too_long);
+  EXPECT_EQ(bytes.fate(), rpc::Fate::not_done);
+  const auto zeros = client.call<&Calculator::zeros>(2000u);
+  EXPECT_EQ(zeros.status(), Status::too_long);
+  EXPECT_EQ(zeros.fate(), rpc::Fate::done);
+}
+
+TEST(Blast, serves_in_several_threads_for_several_clients_and_their_threads) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator, {}, 3);
+  BlastClient<Calculator> one(serving.server.address()), other(serving.server.address());
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread != 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      BlastClient<Calculator>& client = thread % 2 == 0 ? one : other;
+      for (std::int32_t i = 0; i != 500; ++i)
+        ASSERT_EQ(client.call<&Calculator::minus>(i, thread).value(), i - thread);
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(serving.server.clients(), 2u);
+}
+
+TEST(Blast, has_several_calls_under_way) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator);
+  BlastClient<Calculator> client(serving.server.address(), {.calls = 4});
+  EXPECT_EQ(client.calls(), 4u);
+  std::vector<rpc::Pending<std::int32_t, internal_::rpc::NoAfter, internal_::rpc::BlastClientCore>> calls;
+  for (std::int32_t i = 0; i != 4; ++i) calls.push_back(client.start<&Calculator::minus>(i, 1));
+  EXPECT_EQ(client.start<&Calculator::minus>(4, 1).status(), Status::queue_full);
+  for (std::int32_t i = 4; i-- != 0;) EXPECT_EQ(calls[static_cast<std::size_t>(i)].wait().value(), i - 1);
+}
+
+TEST(Blast, ends_in_time_and_tells_the_handler) {
+  Waiter waiter;
+  Serving<Waiter> serving(waiter, {}, 2);
+  BlastClient<Waiter> client(serving.server.address());
+  const std::int64_t left = client.within(10s).call<&Waiter::left>().value();
+  EXPECT_TRUE(left > 0 && left <= 10'000'000'000) << left;
+  auto call = client.start<&Waiter::wait>();
+  while (!waiter.began) EXPECT_EQ(call.wait(0ns).status(), Status::timed_out);
+  call.cancel();
+  EXPECT_TRUE(call.wait().value());
+  const auto late = client.within(5ms).call<&Waiter::wait>();
+  // Both sides count: either is the first to find that it is over.
+  EXPECT_TRUE(late || late.status() == Status::timed_out);
+  if (!late) {
+    EXPECT_NE(client.settle(late.call(), 10s), rpc::Fate::unknown);
+  }
+  EXPECT_EQ(client.within(0ns).call<&Waiter::wait>().fate(), rpc::Fate::not_done);
+}
+
+TEST(Blast, is_refused_by_name) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator, {.clients = 1});
+  const std::string address = serving.server.address();
+  try {
+    BlastClient<OtherMinus> client(address);
+    ADD_FAILURE() << "it is let in";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::version_mismatch);
+    EXPECT_NE(std::string(error.what()).find("minus(i32,i32)->i32"), std::string::npos);
+  }
+  while (serving.server.clients() != 0) std::this_thread::yield();
+  BlastClient<Calculator> client(address);
+  const auto open = [&](const std::string& at, const rpc::BlastClientOptions& options = {}) {
+    return code_of_opening([&] { BlastClient<Calculator>(at, options); });
+  };
+  EXPECT_EQ(open(address), ErrorCode::peer_refused);
+  EXPECT_EQ(serving.server.refused(BlastRefused::greeting), 1u);
+  for (const std::string wrong :
+       {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "somewhere:1", "[::1", "[::1]1"})
+    EXPECT_EQ(open(wrong), ErrorCode::invalid_argument) << wrong;
+  EXPECT_EQ(open(address, {.unit = 0}), ErrorCode::invalid_argument);
+  EXPECT_EQ(open(address, {.unit = 65}), ErrorCode::invalid_argument);
+  EXPECT_EQ(open(address, {.packet = 15}), ErrorCode::invalid_argument);
+  EXPECT_EQ(open(address, {.packet = 65'000}), ErrorCode::invalid_argument);
+  EXPECT_EQ(open(address, {.calls = 0}), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of_opening([&] { BlastServer<Calculator>("127.0.0.1", calculator, {.clients = 0}); }),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of_opening([&] { BlastServer<Calculator>(address, calculator); }), ErrorCode::system);
+}
+
+TEST(Blast, ends_calls_when_its_server_is_gone_and_finds_the_next_one) {
+  Waiter waiter;
+  std::optional<Serving<Waiter>> serving;
+  serving.emplace(waiter);
+  const std::string address = serving->server.address();
+  BlastClient<Waiter> client(address, {.dead = 200ms});
+  EXPECT_TRUE(client.call<&Waiter::left>());
+  serving.reset();
+  const auto lost = client.call<&Waiter::left>();
+  EXPECT_EQ(lost.status(), Status::link_ended);
+  EXPECT_EQ(lost.fate(), rpc::Fate::unknown);
+  serving.emplace(waiter, rpc::BlastServerOptions{}, 1, address);
+  // The call of before is of a session that the new server has not.
+  EXPECT_EQ(client.settle(lost.call(), 10s), rpc::Fate::unknown);
+  EXPECT_TRUE(client.within(10s).call<&Waiter::left>());
+}
+
+// A port some of whose datagrams are lost, and some sent twice.
+class LossyPort final : public fabric::DatagramPort {
+ public:
+  explicit LossyPort(const std::string& host) : real_(host) {}
+  std::size_t limit() const noexcept override { return real_.limit(); }
+  std::span<const std::byte> address() const noexcept override { return real_.address(); }
+  Peer insert(std::span<const std::byte> address) override { return real_.insert(address); }
+  void forget(Peer peer) noexcept override { real_.forget(peer); }
+  void take_strangers() noexcept override { real_.take_strangers(); }
+  Status send(Peer to, std::span<const std::byte> data) noexcept override {
+    const std::uint64_t number = count_++ * 2654435761u >> 7;
+    if (number % 10 == 0) return Status::ok;
+    if (number % 10 == 1) static_cast<void>(real_.send(to, data));
+    return real_.send(to, data);
+  }
+  std::optional<Arrival> receive(std::span<std::byte> into) noexcept override { return real_.receive(into); }
+  int descriptor() const noexcept override { return real_.descriptor(); }
+  bool may_sleep() noexcept override { return real_.may_sleep(); }
+  std::uint64_t refused() const noexcept override { return real_.refused(); }
+
+ private:
+  ofi::Datagrams real_;
+  std::uint64_t count_ = 0;
+};
+
+TEST(Blast, answers_each_call_where_datagrams_are_lost_and_repeated) {
+  using internal_::rpc::BlastPort;
+  Calculator calculator;
+  internal_::rpc::BlastServerCore server(
+      BlastPort{std::make_unique<LossyPort>("127.0.0.1")},
+      internal_::rpc::offered<Calculator, rpc::NoHooks>(internal_::rpc::listing<Calculator>()), &calculator,
+      {});
+  std::thread thread([&] { EXPECT_EQ(server.run(), Status::ok); });
+  {
+    internal_::rpc::BlastClientCore core(
+        BlastPort{std::make_unique<LossyPort>("127.0.0.1")},
+        internal_::rpc::blast::words_of(internal_::rpc::blast::address_of(server.address())),
+        internal_::rpc::wanted(internal_::rpc::listing<Calculator>()), {.unit = 6});
+    internal_::rpc::BlastCalls<Calculator> calls(core, {}, {});
+    for (std::uint32_t i = 0; i != 200; ++i) {
+      EXPECT_EQ(calls.call<&Calculator::zeros>(i * 100).value().size(), i * 100);
+      EXPECT_EQ(calls.call<&Calculator::bytes>(std::vector<std::byte>(i * 90, std::byte{1})).value(), i * 90);
+    }
+    EXPECT_GT(core.sent_again(), 0u);
+  }
+  EXPECT_GT(server.sent_again(), 0u);
+  server.stop();
+  thread.join();
+}
+
+}  // namespace
+}  // namespace hamlyn::test
