@@ -304,6 +304,73 @@ constexpr std::uint64_t kSeeds = 60;
 constexpr std::uint64_t kSeeds = 300;
 #endif
 
+// Calls with 1 MiB there and back over a wire that loses one datagram in a hundred.
+struct Traffic {
+  std::uint64_t lost = 0, sent_again = 0;
+  Time time = 0;  // of a call
+};
+Traffic traffic(const sim::SimDatagramNet::Weather& weather, std::uint64_t seed) {
+  constexpr std::size_t kBytes = 1 << 20;
+  constexpr std::uint64_t kLong = 20;
+  sim::SimDatagramNet net(seed, weather);
+  sim::Generator chance(seed);
+  const auto some = [&] { return chance.next(); };
+  const auto server_port = net.make_port(), client_port = net.make_port();
+  const std::vector<Procedure> procedures{{"long", "long", 1, 1}};
+  ServerMachine server(*server_port, {.frame = kBytes, .result = kBytes}, some);
+  ClientMachine client(*client_port, client_port->insert(server_port->address()), {.result = kBytes},
+                       procedures, some);
+  std::vector<std::byte> room(server_port->limit());
+  const std::vector<std::byte> bytes(kBytes);
+  CallId call;
+  std::uint64_t begun = 0, ended = 0;
+  Time start = 0;
+  for (Time now = 1; ended != kLong && now < 100'000 * kMillisecond; net.pass(2000), now += 2000) {
+    while (const auto came = server_port->receive(room))
+      server.hear(came->from, std::span(room).first(came->length), now);
+    ServerMachine::Taken taken;
+    while (server.take(taken, now)) {
+      const bool binds = taken.line->first.procedure >= kReserved;
+      const std::uint16_t number = 0;
+      const auto numbers = std::as_bytes(std::span{&number, 1});
+      server.finish(taken, Cause::none, true, binds ? numbers : std::span(bytes), now);
+    }
+    server.run(now);
+    while (const auto came = client_port->receive(room))
+      client.hear(came->from, std::span(room).first(came->length), now);
+    client.run(now);
+    if (begun == ended && client.start(0, bytes, 0, 0, false, now, call) == Status::ok) {
+      if (begun++ == 0) start = now;
+    }
+    if (begun == ended || client.look(call) != ClientMachine::Look::done) continue;
+    Landing landing;
+    ReplyWord reply;
+    client.take(call, landing, reply);
+    EXPECT_EQ(landing.bytes.size(), kBytes);
+    if (++ended == kLong)
+      return {net.lost(), client.sent_again() + server.sent_again(), (now - start) / kLong};
+  }
+  ADD_FAILURE() << "it never comes to its end";
+  return {};
+}
+
+TEST(BlastStorm, sends_hardly_more_again_than_was_lost) {
+  const auto weather = [](Time least, Time most, std::uint64_t lost_one_in) {
+    return sim::SimDatagramNet::Weather{least, most, lost_one_in, 0, 1408, 32, 512};
+  };
+  const Traffic quiet = traffic(weather(10'000, 10'000, 0), 1);
+  EXPECT_EQ(quiet.sent_again, 0u);
+  const Traffic in_order = traffic(weather(10'000, 10'000, 100), 2);
+  EXPECT_GT(in_order.lost, 200u);
+  EXPECT_LE(in_order.sent_again, in_order.lost * 11 / 10);
+  EXPECT_LE(in_order.time, 2 * quiet.time);
+  const Traffic overtaken = traffic(weather(5'000, 15'000, 0), 3);
+  EXPECT_EQ(overtaken.lost, 0u);
+  EXPECT_EQ(overtaken.sent_again, 0u);
+  const Traffic both = traffic(weather(5'000, 15'000, 100), 4);
+  EXPECT_LE(both.sent_again, both.lost * 11 / 10);
+}
+
 TEST(BlastStorm, is_done_once_or_not_at_all_as_its_caller_was_told) {
   std::map<Fate, int> fates;
   std::uint64_t again = 0;

@@ -77,7 +77,7 @@ class Outgoing {
     come_[1] |= answer.ahead;
     while (first_ != units_ && come_[0] == all(first_)) move_on();  // told in several answers
     for (std::uint32_t i = 0; i != 2; ++i) again_[i] &= ~come_[i];
-    if (answer.late != 0) find_lost(answer.sent, now, trip.time());
+    if (answer.late != 0) find_lost(answer.sent, now, trip.time() + trip.pause());
     return first_ != before || come_ != had ? Heard::news : Heard::old;
   }
 
@@ -126,13 +126,16 @@ class Outgoing {
       if (each.number == sent && sent != 0) trip.measured(now - each.time);
     }
   }
-  // Finds packets that have not come though they left before the newest that has, or long ago: they are lost.
-  void find_lost(std::uint32_t sent, Time now, Time trip) noexcept {
+  // Packets that have not come though they left before the newest that has are lost. Of those that left after
+  // it, one that should have come goes again: the answer to that decides about the others.
+  void find_lost(std::uint32_t sent, Time now, Time due) noexcept {
     for (std::uint32_t i = 0; i != 2; ++i) {
       for (std::uint64_t left = gone(first_ + std::uint64_t{i}) & ~come_[i]; left != 0; left &= left - 1) {
+        const std::uint64_t bit = left & ~(left - 1);
         const auto place = static_cast<std::uint32_t>(std::countr_zero(left));
         const Departure& one = departures_[((first_ + i) * size_ + place) % departures_.size()];
-        if (one.number <= sent || now - one.time >= trip) again_[i] |= std::uint64_t{1} << place;
+        const bool overdue = again_ == Masks{} && now - one.time >= due;
+        if (one.number <= sent || overdue) again_[i] |= bit;
       }
     }
   }
