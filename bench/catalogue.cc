@@ -25,6 +25,9 @@ class Peers {
   Peers& ucx(const UcxTest& test) { return ucx_ ? add(ucx_meter(test)) : *this; }
   Peers& openmpi(Meter meter) { return openmpi_ ? add(std::move(meter)) : *this; }
   Peers& oshmem(Meter meter) { return oshmem_ ? add(std::move(meter)) : *this; }
+  Peers& calls(const std::string& peer, const std::string& how) {
+    return calls_installed(peer) ? add(calls_meter(peer, how)) : *this;
+  }
   Peers& libfabric(Meter meter) { return libfabric_ ? add(std::move(meter)) : *this; }
 
  private:
@@ -69,6 +72,15 @@ void add_bandwidths(Peers& peers) {
   peers.behind("shm.segment.write.mapped.4096.bandwidth").ucx({"posix", "put", 4096, "bandwidth"});
 }
 
+void add_calls(Peers& peers) {
+  peers.behind("rpc.null.roundtrip").calls("grpc", "roundtrip").calls("capnp", "roundtrip");
+  peers.behind("rpc.minus.rate").calls("grpc", "rate").calls("capnp", "rate");
+  peers.behind("rpc.null.blocked.roundtrip").calls("grpc", "blocked").calls("capnp", "blocked");
+  peers.behind("blast.rpc.null.roundtrip").calls("tcp_calls", "null");
+  peers.behind("blast.rpc.minus.roundtrip").calls("tcp_calls", "minus");
+  peers.behind("blast.rpc.maxarg.1500.roundtrip").calls("tcp_calls", "maxarg");
+}
+
 void add_far(Peers& peers) {
   peers.behind("ofi.fast.16.oneway")
       .libfabric(libfabric_meter("oneway", 64))
@@ -85,6 +97,7 @@ std::vector<Meter> catalogue_with(bool peers) {
   Peers added{all};
   add_messages(added);
   add_bandwidths(added);
+  add_calls(added);
   add_far(added);
   return all;
 }

@@ -9,6 +9,10 @@ std::vector<std::string> absent_peers() {
   if (!oshmem_installed()) absent.push_back("oshmem (scripts/bench installs it and builds its program)");
   if (!libfabric_probe_installed())
     absent.push_back("libfabric (scripts/bench installs it and builds its program)");
+  for (const char* const peer : {"grpc", "capnp", "tcp_calls"}) {
+    if (!calls_installed(peer))
+      absent.push_back(std::string(peer) + " (scripts/bench installs it and builds its program)");
+  }
   return absent;
 }
 

@@ -20,6 +20,11 @@ bool libfabric_probe_installed();
 // `how`: oneway, blocked (one way, both asleep) or bandwidth.
 Meter libfabric_meter(const std::string& how, std::size_t bytes);
 
+// Null calls of others over Unix sockets, `grpc` and `capnp`: roundtrip, blocked (300 us between them) or
+// rate; and ours by hand over a stream of TCP, `tcp_calls`: null, minus or maxarg.
+bool calls_installed(const std::string& peer);
+Meter calls_meter(const std::string& peer, const std::string& how);
+
 // UCX, by ucx_perftest.
 struct UcxTest {
   std::string transport;  // posix, cma or tcp

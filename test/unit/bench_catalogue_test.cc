@@ -24,8 +24,9 @@ std::vector<std::string> names(const std::vector<Meter>& meters) {
 class BenchCatalogue : public testing::Test {
  protected:
   BenchCatalogue() {
-    for (const char* const name : {"ucx_perftest", "mpirun", "oshrun", "peer_mpi_send", "peer_mpi_touched",
-                                   "peer_oshmem_put", "peer_fi_net"}) {
+    for (const char* const name :
+         {"ucx_perftest", "mpirun", "oshrun", "peer_mpi_send", "peer_mpi_touched", "peer_oshmem_put",
+          "peer_fi_net", "peer_grpc", "peer_capnp", "peer_tcp_calls"}) {
       test::write_file(folder_.file(name), "");
       chmod(folder_.file(name).c_str(), 0700);
     }

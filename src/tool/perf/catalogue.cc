@@ -36,9 +36,10 @@ void add_short(Collection& all) {
 
 void add_calls(Collection& all) {
   all.add(rpc_null(Place::shm));
-  all.add(rpc_minus());
-  all.add(rpc_longest());
+  all.add(rpc_minus(Place::shm));
+  all.add(rpc_longest(Place::shm));
   all.add(rpc_rate());
+  all.add(rpc_blocked());
   all.add(vi_send());
 }
 
@@ -156,11 +157,24 @@ void add_wake(Collection& all) {
 }
 
 // Between two nodes, here on loopback.
+void add_blast(Collection& all) {
+  all.add(blast_null());
+  all.add(blast_minus());
+  all.add(blast_longest());
+  all.add(blast_bandwidth());
+  all.add(blast_lossy_bandwidth());
+  all.add(blast_again());
+  all.add(blast_bare());
+}
+
 void add_far(Collection& all) {
   all.add(first_latency());
   all.add(fast_latency(Place::ofi));
   all.add(posted_latency(Place::ofi));
   all.add(rpc_null(Place::ofi));
+  all.add(rpc_minus(Place::ofi));
+  all.add(rpc_longest(Place::ofi));
+  add_blast(all);
   all.add(wake_latency(Place::ofi));
   all.add(fetch_add_round_trip(Place::ofi));
   all.add(get_round_trip(Place::ofi));

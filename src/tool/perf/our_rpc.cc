@@ -4,24 +4,14 @@
 #include <span>
 #include <string>
 
-#include "hamlyn/rpc.h"
 #include "tool/perf/clock.h"
+#include "tool/perf/measured.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
+#include "tool/perf/sleeping.h"
 #include "tool/perf/timing.h"
 
 namespace hamlyn::tool::perf {
-
-// The thesis's procedures (paper 4, table 5.1), and one that does nothing.
-class Measured {
- public:
-  void null() noexcept {}
-  std::int32_t minus(std::int32_t a, std::int32_t b) noexcept { return a - b; }
-  std::int32_t longest(std::span<const std::byte> bytes) noexcept {
-    return static_cast<std::int32_t>(bytes.size());
-  }
-};
-HAMLYN_RPC(Measured, null, minus, longest)
 
 namespace {
 
@@ -33,12 +23,15 @@ constexpr std::uint32_t kUnderWay = 64;
 constexpr std::uint64_t kWarmUpRate = 100000;
 constexpr std::uint64_t kTimedRate = 1000000;
 
+constexpr std::uint64_t kBlockedWarmUp = 50;
+constexpr std::uint64_t kBlocked = 1000;
+constexpr std::chrono::microseconds kBetween{300};
+
 // Serves so many calls. The client is told where by a ticket.
-void serve(Party& party, std::uint64_t calls) {
+void serve(Party& party, std::uint64_t calls, rpc::Waits waits = rpc::Waits::spin) {
   const std::string name = "perf-rpc-" + std::to_string(party.interface().id());
   Measured measured;
-  rpc::Server<Measured> server(party.interface(), name, measured,
-                               {.stacks = kUnderWay, .waits = rpc::Waits::spin});
+  rpc::Server<Measured> server(party.interface(), name, measured, {.stacks = kUnderWay, .waits = waits});
   const Ticket door = party.interface().lookup(name);
   party.hand_over({&door, 1});
   for (std::uint64_t i = 0; i < calls; ++i)
@@ -75,6 +68,28 @@ Meter round_trip(Place place, const std::string& what, Call call) {
   };
   return {
       .name = (place == Place::shm ? "" : prefix(place)) + what, .round = round, .single_operations = true};
+}
+
+// Each side sleeps as the options have it when nothing is said: after it has looked as long as has paid
+// lately.
+void time_blocked(Party& party, Room& room) {
+  const Ticket door = party.take_tickets(1).front();
+  {
+    Client client(party.interface(), door, kBegin);
+    expect(client.opened(std::chrono::seconds{10}) == Status::ok, "the client is not let in");
+    std::vector<double> times;
+    for (std::uint64_t i = 0; i != kBlockedWarmUp + kBlocked; ++i) {
+      const double between = static_cast<double>(std::chrono::nanoseconds{kBetween}.count());
+      const std::uint64_t end = hamlyn_ticks() + static_cast<std::uint64_t>(between / ns_per_tick());
+      while (hamlyn_ticks() < end) {
+      }
+      const std::uint64_t start = hamlyn_ticks();
+      expect(client.call<&Measured::null>().status() == Status::ok, "a call has failed");
+      if (i >= kBlockedWarmUp) times.push_back(static_cast<double>(hamlyn_ticks() - start) * ns_per_tick());
+    }
+    room.report(times);
+  }
+  party.finish();
 }
 
 void time_rate(Party& party, Room& room) {
@@ -115,19 +130,29 @@ Meter rpc_null(Place place) {
     expect(client.call<&Measured::null>().status() == Status::ok, "a call has failed");
   });
 }
-Meter rpc_minus() {
-  return round_trip(Place::shm, "rpc.minus.roundtrip", [](Client& client, std::int32_t number) {
+Meter rpc_minus(Place place) {
+  return round_trip(place, "rpc.minus.roundtrip", [](Client& client, std::int32_t number) {
     rpc::Result<std::int32_t> result = client.call<&Measured::minus>(number, 1);
     expect(result && *result == number - 1, "another result");
   });
 }
-Meter rpc_longest() {
-  return round_trip(Place::shm, "rpc.maxarg.1500.roundtrip",
+Meter rpc_longest(Place place) {
+  return round_trip(place, "rpc.maxarg.1500.roundtrip",
                     [bytes = std::array<std::byte, 1500>{}](Client& client, std::int32_t) {
                       rpc::Result<std::int32_t> result =
                           client.call<&Measured::longest>(std::span<const std::byte>(bytes));
                       expect(result && *result == 1500, "another result");
                     });
+}
+Meter rpc_blocked() {
+  const auto round = [](Cores cores, int) {
+    return run_parties(cores, kBlocked, {}, time_blocked, {}, [](Party& party, Room&) {
+      const SleepCount sleeps;
+      serve(party, kBlockedWarmUp + kBlocked + 1, rpc::Waits::lately);
+      sleeps.check(kBlocked);
+    });
+  };
+  return {.name = "rpc.null.blocked.roundtrip", .round = round, .single_operations = true};
 }
 Meter rpc_rate() {
   const auto round = [](Cores cores, int) {

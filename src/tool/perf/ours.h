@@ -82,9 +82,20 @@ Meter touched_loan_bandwidth(std::size_t bytes);
 // Calls (hamlyn/rpc.h), both sides spinning: without arguments; two integers in and one out; 1500 bytes in
 // and one out. Calls a second with 64 under way.
 Meter rpc_null(Place place);
-Meter rpc_minus();
-Meter rpc_longest();
+Meter rpc_minus(Place place);
+Meter rpc_longest(Place place);
 Meter rpc_rate();
+// Without arguments, 300 us after the one before: both sides have gone to sleep.
+Meter rpc_blocked();
+// Calls over datagrams: those; with 1 MiB of arguments; the same while one datagram in a hundred is lost, and
+// how many were sent again for each of those. As many datagrams alone.
+Meter blast_null();
+Meter blast_minus();
+Meter blast_longest();
+Meter blast_bandwidth();
+Meter blast_lossy_bandwidth();
+Meter blast_again();
+Meter blast_bare();
 // VIs (hamlyn/vi.h): 16 bytes to a posted receive, told of in a completion queue, at reliable delivery.
 Meter vi_send();
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
