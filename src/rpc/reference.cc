@@ -49,6 +49,7 @@ Ticket ticket_of(const LentPart& part, const Serving& serving) noexcept {
 template <class What>
 Status reach(const LentPart& part, const Serving& serving, std::size_t offset, std::size_t length,
              std::chrono::nanoseconds timeout, What what) noexcept {
+  if (serving.server == nullptr) return Status::refused;  // nothing is lent over datagrams
   if (offset > part.length || length > part.length - offset) return Status::out_of_bounds;
   if (length == 0) return Status::ok;
   const Ticket ticket = ticket_of(part, serving);

@@ -14,7 +14,9 @@ namespace hamlyn::internal_::rpc {
 class Spin {
  public:
   Spin(hamlyn::rpc::Waits waits, const library::Waiting& waiting) noexcept
-      : waits_(waits), waiting_(waiting) {}
+      : waits_(waits), waiting_(&waiting) {}
+  // Waits where there is no interface, and so no cancel.
+  explicit Spin(hamlyn::rpc::Waits waits) noexcept : waits_(waits) {}
 
   // The looks of one wait.
   class Round {
@@ -27,7 +29,7 @@ class Spin {
       return in_time();
     }
     // How many cancels there had been when it began to wait.
-    std::uint32_t cancels() const noexcept { return looks_ < 8 ? spin_.waiting_.cancels() : cancels_; }
+    std::uint32_t cancels() const noexcept { return looks_ < 8 ? spin_.cancels() : cancels_; }
     // Says that it came, to this thread while it looked, or while it slept.
     void found() noexcept {
       if (looks_ >= 8) [[unlikely]]
@@ -39,8 +41,8 @@ class Spin {
       const library::Clock::time_point now = library::Clock::now();
       if (looks_ == 8) {
         begin_ = now;
-        cancels_ = spin_.waiting_.cancels();
-      } else if (cancels_ != spin_.waiting_.cancels()) {
+        cancels_ = spin_.cancels();
+      } else if (cancels_ != spin_.cancels()) {
         return false;
       }
       return spin_.waits_ == hamlyn::rpc::Waits::spin || now - begin_ < spin_.time_.now();
@@ -53,8 +55,10 @@ class Spin {
   };
 
  private:
+  std::uint32_t cancels() const noexcept { return waiting_ == nullptr ? 0 : waiting_->cancels(); }
+
   const hamlyn::rpc::Waits waits_;
-  const library::Waiting& waiting_;
+  const library::Waiting* const waiting_ = nullptr;
   library::SpinTime time_{std::chrono::microseconds{2}, std::chrono::microseconds{100},
                           std::chrono::microseconds{25}, library::SpinTime::Drop::to_half};
 };

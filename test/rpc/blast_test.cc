@@ -184,6 +184,7 @@ TEST(Blast, is_refused_by_name) {
   EXPECT_EQ(open(address, {.packet = 15}), ErrorCode::invalid_argument);
   EXPECT_EQ(open(address, {.packet = 65'000}), ErrorCode::invalid_argument);
   EXPECT_EQ(open(address, {.calls = 0}), ErrorCode::invalid_argument);
+  EXPECT_EQ(open(address, {.result = 127}), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of_opening([&] { BlastServer<Calculator>("127.0.0.1", calculator, {.clients = 0}); }),
             ErrorCode::invalid_argument);
   EXPECT_EQ(code_of_opening([&] { BlastServer<Calculator>(address, calculator); }), ErrorCode::system);

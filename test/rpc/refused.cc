@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "hamlyn/rpc.h"
+#include "hamlyn/rpc/blast.h"
 
 namespace {
 
@@ -46,9 +47,20 @@ struct Unlisted {
   void fine(int);
 };
 
+class Later {
+ public:
+  void find(rpc::Answer<int> answer);
+};
+HAMLYN_RPC(Later, find)
+
 template <auto kFunction>
 bool named() {
   return !internal_::rpc::signature_of<internal_::rpc::ShapeAt<kFunction>>("it").empty();
+}
+
+template <class Type>
+std::size_t sizeof_server() {
+  return sizeof(rpc::BlastServer<Type>);
 }
 
 }  // namespace
@@ -70,5 +82,6 @@ int main() {
   named<&Service::standing>();   // HAMLYN_RPC names member functions that are not static
   internal_::rpc::place_of<Service, &Service::fine>();
   internal_::rpc::place_of<Service, &Service::unlisted>();  // HAMLYN_RPC does not list this function
+  sizeof_server<Later>();                                   // over datagrams no handler answers later
   internal_::rpc::listing<Unlisted>();  // no HAMLYN_RPC(class, functions...) stands behind
 }

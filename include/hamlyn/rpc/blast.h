@@ -35,14 +35,14 @@ struct BlastServerOptions {
   std::uint32_t clients = 64;                // at a time, 1 to 1024
   std::uint32_t calls = 16;                  // of each under way, 1 to 1024
   std::size_t frame = 65536;                 // bytes of arguments at most, 128 to 1 GiB
-  std::size_t result = 65536;                // bytes of a result at most, up to 1 GiB
+  std::size_t result = 65536;                // bytes of a result at most, 128 to 1 GiB
   std::chrono::milliseconds silence{60000};  // a client that says nothing for so long is forgotten
   Waits waits = Waits::lately;               // for calls
 };
 
 struct BlastClientOptions {
   std::uint32_t calls = 16;    // under way at most, 1 to 1024, as the server allows
-  std::size_t result = 65536;  // bytes of a result at most, up to 1 GiB
+  std::size_t result = 65536;  // bytes of a result at most, 128 to 1 GiB
   std::uint32_t packet = 0;    // bytes of data of a datagram, from 16 on; 0: as many as it carries
   std::uint32_t unit = 16;     // packets that are answered together, 1 to 64
   std::chrono::milliseconds timeout{5000};  // to be let in

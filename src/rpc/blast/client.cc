@@ -30,7 +30,8 @@ const BlastClientOptions& checked(const BlastClientOptions& options, std::size_t
   const std::size_t most = limit - sizeof(blast::Data);
   if (options.calls == 0 || options.calls > kMostStacks)
     throw Error(ErrorCode::invalid_argument, "a client has 1 to 1024 calls under way");
-  if (options.result > kMostLong) throw Error(ErrorCode::invalid_argument, "a result has 1 GiB at most");
+  if (options.result < kLeastFrame || options.result > kMostLong)
+    throw Error(ErrorCode::invalid_argument, "a result has 128 bytes to 1 GiB");
   if (options.packet != 0 && (options.packet < blast::kLeastPacket || options.packet > most))
     throw Error(ErrorCode::invalid_argument,
                 "a packet has 16 to " + std::to_string(most) + " bytes of data here");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <new>
@@ -35,8 +36,9 @@ const BlastServerOptions& checked(const BlastServerOptions& options) {
     throw Error(ErrorCode::invalid_argument, "a server has 1 to 1024 clients");
   if (options.calls == 0 || options.calls > kMostStacks)
     throw Error(ErrorCode::invalid_argument, "a client has 1 to 1024 calls under way");
-  if (options.frame < kLeastFrame || options.frame > kMostLong || options.result > kMostLong)
-    throw Error(ErrorCode::invalid_argument, "a call has 128 bytes to 1 GiB, and a result 1 GiB at most");
+  if (std::min(options.frame, options.result) < kLeastFrame ||
+      std::max(options.frame, options.result) > kMostLong)
+    throw Error(ErrorCode::invalid_argument, "a call, and a result, have 128 bytes to 1 GiB");
   if (options.silence < std::chrono::milliseconds{1} || options.silence > std::chrono::hours{24})
     throw Error(ErrorCode::invalid_argument, "a client is forgotten after 1 ms to 24 h of silence");
   return options;
@@ -91,9 +93,9 @@ namespace blast {
 namespace {
 
 struct Serving : rpc::Serving {
-  const Machine::Taken* taken = nullptr;
+  const ServerMachine::Taken* taken = nullptr;
 };
-const Machine::Taken& taken(const rpc::Serving& serving) noexcept {
+const ServerMachine::Taken& taken(const rpc::Serving& serving) noexcept {
   return *static_cast<const Serving&>(serving).taken;
 }
 

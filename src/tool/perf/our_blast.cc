@@ -22,7 +22,7 @@ using internal_::rpc::BlastClientCore;
 using internal_::rpc::BlastPort;
 using internal_::rpc::BlastServerCore;
 namespace blast = internal_::rpc::blast;
-using Calls = rpc::Calls<Measured, BlastClientCore>;
+using Calls = internal_::rpc::BlastCalls<Measured>;
 
 constexpr std::uint64_t kWarmUp = 1000;
 constexpr std::uint64_t kTimed = 10000;
@@ -75,8 +75,8 @@ void serve(Room& room, std::uint64_t calls) {
   BlastPort port = own_port();
   put(place_of(room, 0), port.port->address());
   BlastServerCore server(std::move(port),
-                         internal_::rpc::offered<Measured>(internal_::rpc::listing<Measured>()), &measured,
-                         {.frame = 2 * kLong, .waits = rpc::Waits::spin});
+                         internal_::rpc::offered<Measured, rpc::NoHooks>(internal_::rpc::listing<Measured>()),
+                         &measured, {.frame = 2 * kLong, .waits = rpc::Waits::spin});
   room.meet();
   for (std::uint64_t i = 0; i != calls + 1; ++i)  // one more binds the procedures
     expect(server.serve_one(std::chrono::seconds{20}) == Status::ok, "a call was not served");
@@ -90,7 +90,7 @@ class Caller {
   Caller(Room& room, BlastPort port)
       : core_(std::move(port), got(place_of(room, 0)),
               internal_::rpc::wanted(internal_::rpc::listing<Measured>()), {.waits = rpc::Waits::spin}) {}
-  Calls calls() { return {core_, {std::chrono::seconds{20}, Priority::normal}}; }
+  Calls calls() { return {core_, {std::chrono::seconds{20}, Priority::normal}, {}}; }
   void call_long(std::span<const std::byte> bytes) {
     rpc::Result<std::int32_t> result = calls().call<&Measured::longest>(bytes);
     expect(result && *result == static_cast<std::int32_t>(bytes.size()), "a call has failed");
