@@ -121,7 +121,8 @@ static int answer(struct side* side) {
   }
   printf("%d times to and fro\n", kRounds);
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
-  fputs("vi_pingpong: the output could not be written: see whether the disk is full, and who reads it\n", stderr);
+  fputs("vi_pingpong: the output could not be written: see whether the disk is full, and who reads it\n",
+        stderr);
   return 1;
 }
 
