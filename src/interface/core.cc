@@ -199,6 +199,12 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
     tell_end(link, *queue, why);
     told = true;
   }
+  // Whoever sends to posted buffers has no part in their queue that is known here.
+  for (const auto& queue : queues_) {
+    if (queue->posted == 0 || std::exchange(queue->end_of, link.serial) == link.serial) continue;
+    tell_end(link, *queue, why);
+    told = true;
+  }
   if (!told && !queues_.empty()) tell_end(link, *queues_.front(), why);
   for (const std::uint32_t index : link.places) {
     if (index != kDeadRecord) end_places(index);

@@ -416,6 +416,7 @@ class Core {
                        std::uint64_t peer) noexcept;
   void halt(SlotRecord& slot, std::uint32_t slot_index, Refusal cause, std::uint64_t peer) noexcept;
   void halt_taken(const Notification& notification, std::uint32_t generation) noexcept;
+  void abandon_filling(std::uint32_t slot) noexcept;
   Refusal abandon_posted(Link& link, const Packet& packet) noexcept;
   void note_lost_posted(Link& link, Refusal cause, const Packet& packet) noexcept;
 

@@ -164,6 +164,7 @@ class Queue {
   void expect_no_more(std::size_t entries) noexcept { expected_ -= entries; }
 
   std::uint32_t users = 0;   // slots that notify it
+  std::uint32_t posted = 0;  // of those, the ones with posted buffers
   std::uint32_t over = 0;    // the first record of places that are over and notify it; 0: none
   std::uint64_t end_of = 0;  // the link whose end it was told of last
   base::PendingCalls calls;  // calls that wait for what comes

@@ -89,6 +89,7 @@ void Core::drop_slot(std::uint32_t index) noexcept {
   HAMLYN_ASSERT(slot.live && slot.queue->users != 0, "a slot goes once");
   HAMLYN_ASSERT(slot.first_record == 0, "its places went before");
   --slot.queue->users;
+  if (slot.posted != nullptr) --slot.queue->posted;
   slot.queue->expect_no_more(slot.entry_count + (slot.puts != nullptr ? Puts::kKinds : 0) +
                              (slot.posted != nullptr ? 1 : 0));
   slot.live = false;
@@ -119,6 +120,7 @@ void Core::change_key(std::uint32_t index) {
   forget_slots();
   end_places_at(index);  // nobody can use them any more
   slot_changed(index);   // nor watch it
+  if (slots_[index].posted != nullptr) abandon_filling(index);
 }
 
 void Core::set_guests(std::uint32_t index, std::unique_ptr<Guests> guests) noexcept {

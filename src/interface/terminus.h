@@ -127,7 +127,7 @@ class Terminus {
   __attribute__((always_inline)) shm::ShmLink* cached_posted(const Ticket& ticket) noexcept {
     const bool same = last_posted_.peer == ticket.interface && last_posted_.slot_word == slot_word(ticket) &&
                       last_posted_.key == ticket.key && ticket.posted();
-    return same && pending_ == 0 ? last_posted_.local : nullptr;
+    return same && pending_ == 0 && !free_.empty() ? last_posted_.local : nullptr;
   }
   std::uint32_t next_message() noexcept { return core_.next_message(); }
   // Counts a message that went straight into the link, without an entry.

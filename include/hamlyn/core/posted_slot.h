@@ -3,6 +3,8 @@
 // its first packet arrives, and lands there (paper 2, section 3.1: the receive queue of a VI). The interface
 // lands it while the program computes.
 //
+// Its queue is told of the ends of all links (Notification::Kind::link_ended): any may have sent here.
+//
 // Threads: any. Owner: who made it; its queue outlives it. Buffers belong to the interface from `post` until
 // they are notified or taken back. Tickets are values.
 #include <cstddef>
@@ -50,7 +52,7 @@ class PostedSlot {
   void resume() noexcept;
   // Buffers that are posted and that no message has taken.
   std::uint32_t posted() const noexcept;
-  // Gives the slot a new key: tickets given out before are refused.
+  // Gives the slot a new key: tickets given out before are refused. Buffers that are being filled fail.
   void change_key();
 
   // Number that the slot's notifications carry in `slot`.

@@ -31,7 +31,14 @@ std::uint32_t Core::make_posted_slot(Queue* queue, std::uint32_t buffers, bool h
   options.entries = buffers;
   options.fast = false;
   queue->expect(1);  // of its halt
-  const std::uint32_t index = make_slot(nullptr, 0, queue, options);
+  std::uint32_t index;
+  try {
+    index = make_slot(nullptr, 0, queue, options);
+  } catch (...) {
+    queue->expect_no_more(1);
+    throw;
+  }
+  ++queue->posted;
   SlotRecord& slot = slots_[index];
   slot.posted = std::move(posted);
   for (std::uint32_t e = 0; e < buffers; ++e) slot.entries[e].state = EntryState::idle;
@@ -92,9 +99,10 @@ std::uint32_t Core::find_posted(const Link& link, const SlotRecord& slot, std::u
 Refusal Core::begin_posted(Link& link, SlotRecord& slot, const Packet& packet, const PostedPart& part,
                            std::uint32_t under_way, std::uint32_t& index) noexcept {
   Posted& posted = *slot.posted;
-  if (!part.whole() && link.lost_messages.has(part.message)) return Refusal::stale_message;
-  if (!part.whole() && under_way >= kPostedUnderWay) return Refusal::over_budget;
-  const Refusal cause = check_buffer(posted, part);
+  if (!part.whole() && (link.lost_messages.has(part.message) || (link.in_order && part.at != 0)))
+    return Refusal::stale_message;
+  const bool over = !part.whole() && under_way >= kPostedUnderWay;
+  const Refusal cause = over ? Refusal::over_budget : check_buffer(posted, part);
   if (cause != Refusal::none) {
     halt(slot, packet.slot, cause, link.peer);
     return cause;
@@ -238,6 +246,16 @@ Refusal Core::abandon_posted(Link& link, const Packet& packet) noexcept {
   static_cast<void>(link.lost_messages.give_up(message, slot.entries[index].length + rest - total));
   fail(slot, packet.slot, index, Failure::abandoned, link.peer);
   return Refusal::none;
+}
+
+// Nobody can send the rest of what fills the slot's buffers: its key is another.
+void Core::abandon_filling(std::uint32_t slot_index) noexcept {
+  SlotRecord& slot = slots_[slot_index];
+  while (!slot.posted->filling().empty()) {
+    const std::uint32_t index = slot.posted->filling().back();
+    const Link* const link = link_of_serial(slot.entries[index].link);
+    fail(slot, slot_index, index, Failure::abandoned, link != nullptr ? link->peer : 0);
+  }
 }
 
 // A packet was refused: the others of its message are to be refused, too, though a buffer is posted
