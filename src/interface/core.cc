@@ -199,7 +199,7 @@ void Core::end_link(Link& link, WhyNoLink why) noexcept {
     tell_end(link, *queue, why);
     told = true;
   }
-  // Whoever sends to posted buffers has no part in their queue that is known here.
+  // Queues of slots with posted buffers hear of each end: which links have sent there is not known.
   for (const auto& queue : queues_) {
     if (queue->posted == 0 || std::exchange(queue->end_of, link.serial) == link.serial) continue;
     tell_end(link, *queue, why);
