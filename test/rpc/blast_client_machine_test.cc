@@ -239,6 +239,60 @@ TEST_F(BlastClientMachine, learns_how_a_call_ended_that_was_given_up) {
   EXPECT_EQ(client->free_lines(), 2u);
 }
 
+TEST_F(BlastClientMachine, asks_for_the_rest_of_a_result_each_second_at_least) {
+  const Data first = call();
+  Data one = result(first, 350);
+  one.pause = internal_::rpc::time_word(std::chrono::milliseconds{50});
+  hear(packet_of(one, std::vector<std::byte>(100)));
+  for (int i = 0; i != 20; ++i) {
+    EXPECT_LE(client->next(), now + 1'000'000'000);
+    client->run(now = client->next());
+  }
+}
+
+TEST_F(BlastClientMachine, looks_when_its_server_is_dead_and_not_all_the_time) {
+  call();
+  const Time begun = now;
+  bool woke = false;
+  for (int i = 0; i != 100; ++i) {
+    const Time next = client->next();
+    ASSERT_GT(next, now);
+    woke = woke || next == begun + 1'000'000'000;
+    client->run(now = next);
+    EXPECT_EQ(client->silent(id, now), now >= begun + 1'000'000'000);
+  }
+  EXPECT_TRUE(woke);
+}
+
+TEST_F(BlastClientMachine, takes_a_cause_that_has_no_name_yet_as_a_failure) {
+  Data reply = result(call(), 0);
+  reply.cause = Cause::count;
+  hear(packet_of(reply));
+  ASSERT_EQ(client->look(id), ClientMachine::Look::failed);
+  Landing landing;
+  ReplyWord word;
+  EXPECT_TRUE(client->take(id, landing, word));
+  EXPECT_EQ(name(word.cause), std::string("unknown"));
+}
+
+TEST_F(BlastClientMachine, waits_before_it_greets_again_who_has_no_offer_for_it) {
+  start();
+  const auto refuse = [&] {
+    hear(packet_of(greeting(PacketKind::welcome, port.take().at(0).as<Greeting>().incarnation)));
+    EXPECT_EQ(port.take().at(0).kind(), PacketKind::confirm);
+    Greeting said = greeting(PacketKind::refused, 0);
+    said.why = Greeting::Why::no_session;
+    hear(packet_of(said));
+  };
+  for (int i = 0; i != 3; ++i) {
+    refuse();
+    EXPECT_TRUE(port.take().empty());
+    EXPECT_GT(client->next(), now);
+    client->run(now = client->next());
+  }
+  open();
+}
+
 TEST_F(BlastClientMachine, says_its_address_to_a_server_that_does_not_answer) {
   call();
   for (int i = 0; i != 3; ++i) pass(1'000'000'000);

@@ -42,7 +42,7 @@ class BlastServerMachine : public testing::Test {
     out.incarnation = incarnation;
     out.packet = kPacket;
     out.bytes = 1500;
-    out.lines = 2;
+    out.lines = lines;
     out.unit = kUnit;
     return packet_of(out, std::as_bytes(std::span{&from, 1}));
   }
@@ -82,8 +82,9 @@ class BlastServerMachine : public testing::Test {
       send(from, part(session, sequence, length, i));
   }
   bool take() { return server->take(taken, now); }
-  void finish(std::size_t bytes = 8) {
-    server->finish(taken, Cause::none, true, std::vector<std::byte>(bytes), now);
+  // Returns whether something of the result is left to be sent.
+  bool finish(std::size_t bytes = 8) {
+    return server->finish(taken, Cause::none, true, std::vector<std::byte>(bytes), now);
   }
   std::uint64_t refused(BlastRefused cause) const { return server->refused(cause); }
   void word(Peer from, PacketKind kind, std::uint64_t session, std::uint32_t sequence = 0,
@@ -106,6 +107,7 @@ class BlastServerMachine : public testing::Test {
     return out;
   }
 
+  std::uint16_t lines = 2;  // that clients ask for
   LetterPort port;
   sim::Generator chance{7};
   std::unique_ptr<ServerMachine> server;
@@ -344,6 +346,74 @@ TEST_F(BlastServerMachine, forgets_a_client_that_is_silent_and_no_other) {
   EXPECT_TRUE(port.named.empty());
 }
 
+TEST_F(BlastServerMachine, keeps_an_offer_that_a_stranger_would_take_away) {
+  hear(kStranger, hello(5, 1));  // names the port
+  hear(5, hello(5, 2));
+  const std::uint64_t offered = port.take().back().as<Greeting>().head.session;
+  hear(kStranger, hello(5, 3));
+  EXPECT_TRUE(port.take().empty());
+  EXPECT_EQ(refused(BlastRefused::greeting), 1u);
+  confirm(5, offered);
+  EXPECT_EQ(port.take().at(0).kind(), PacketKind::confirmed);
+  hear(kStranger, hello(6, 1));
+  now += 1'000'000'000;
+  EXPECT_NE(greet(6, 2), 0u) << "an old one goes";
+}
+
+TEST_F(BlastServerMachine, looks_for_silent_clients_now_and_then) {
+  start({.clients = 1, .lines = 2, .frame = 2000, .result = 2000, .silence = 1'000'000});
+  open(5);
+  now += 1'000'000'000;
+  hear(kStranger, {});
+  EXPECT_EQ(server->clients(), 0u);
+  open(5);
+  now += 2'000'000;
+  server->run(now);
+  EXPECT_EQ(server->clients(), 1u);
+  EXPECT_GT(server->next(), now) << "and sleeps until then";
+  server->run(now = server->next());
+  EXPECT_EQ(server->clients(), 0u);
+}
+
+// --- which is next
+
+TEST_F(BlastServerMachine, takes_urgent_calls_in_their_order_and_one_of_the_others_in_eight) {
+  start({.clients = 2, .lines = 16, .frame = 2000, .result = 2000});
+  lines = 16;
+  const std::uint64_t hasty = open(5), other = open(6);
+  for (std::uint16_t line = 0; line != 16; ++line) {
+    Data one = part(hasty, 1, 10);
+    one.line = line;
+    one.flags = Data::kUrgent;
+    send(5, one);
+  }
+  for (std::uint16_t line = 0; line != 3; ++line) {
+    Data one = part(other, 1, 10);
+    one.line = line;
+    send(6, one);
+  }
+  std::string order;
+  while (take()) {
+    order += static_cast<char>((taken.session->peer == 5 ? 'a' : 'A') + taken.line->number);
+    finish();
+  }
+  EXPECT_EQ(order, "abcdefgAhijklmnBopC");
+}
+
+TEST_F(BlastServerMachine, does_not_begin_an_urgent_call_that_was_cancelled) {
+  const std::uint64_t session = open(5);
+  Data one = part(session, 1, 10);
+  one.flags = Data::kUrgent;
+  send(5, one);
+  EXPECT_EQ(server->next(), 0u);
+  word(5, PacketKind::cancel, session, 1);
+  EXPECT_FALSE(take());
+  one.head.sequence = 2;
+  send(5, one);
+  word(5, PacketKind::leave, session);
+  EXPECT_FALSE(take());
+}
+
 // --- cancelled, or over
 
 TEST_F(BlastServerMachine, does_not_begin_what_was_cancelled) {
@@ -393,7 +463,7 @@ TEST_F(BlastServerMachine, keeps_a_result_for_when_the_port_has_room) {
   call(5, session, 1);
   ASSERT_TRUE(take());
   port.full = true;
-  finish();
+  EXPECT_TRUE(finish());
   EXPECT_TRUE(port.sent.empty());
   EXPECT_EQ(server->next(), 0u);
   port.full = false;

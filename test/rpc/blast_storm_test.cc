@@ -197,7 +197,8 @@ class Storm {
       alignas(8) std::byte room[256];
       Writer reply(room);
       const Cause cause = Catalogue(procedures_).numbers(call.frame, reply);
-      return server_->finish(call, cause, cause == Cause::none, reply.written(), now());
+      static_cast<void>(server_->finish(call, cause, cause == Cause::none, reply.written(), now()));
+      return;
     }
     std::uint64_t number = 0;
     ASSERT_GE(call.frame.size(), sizeof number);

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "rpc/blast/server_machine.h"
+#include "test/rpc/blast_letters.h"
 #include "test/rpc/noted_port.h"
 
 namespace {
@@ -56,6 +58,45 @@ TEST(RpcNoMemory, tells_what_became_of_a_call_whose_result_it_cannot_keep) {
   EXPECT_TRUE(reply.good && reply.begun && reply.sequence == 1);
   EXPECT_EQ(reply.kind, Kind::failed);
   EXPECT_EQ(reply.cause, Cause::no_memory);
+}
+
+TEST(BlastNoMemory, passes_over_answers_and_words_of_which_it_cannot_take_note) {
+  constexpr wire::Peer kClient = 5;
+  LetterPort port;
+  wire::ServerMachine machine(port, {}, [] { return std::uint64_t{77}; });
+  wire::Greeting hello;
+  hello.incarnation = 1;
+  hello.packet = 100;
+  hello.lines = 1;
+  hello.unit = 4;
+  machine.hear(LetterPort::kNobody, packet_of(hello, std::as_bytes(std::span{&kClient, 1})), 1);
+  wire::Greeting confirm;
+  confirm.head = {.kind = wire::PacketKind::confirm, .session = 77};
+  machine.hear(kClient, packet_of(confirm), 1);
+  ASSERT_EQ(machine.clients(), 1u);
+  wire::Data call;
+  call.head = {.kind = wire::PacketKind::call, .sequence = 1, .session = 77};
+  call.sent = 1;
+  machine.hear(kClient, packet_of(call), 1);
+  wire::ServerMachine::Taken taken;
+  ASSERT_TRUE(machine.take(taken, 1));
+  machine.finish(taken, Cause::none, true, {}, 1);
+  wire::Answer answer;
+  answer.head = {.kind = wire::PacketKind::answer, .sequence = 1, .session = 77};
+  answer.of_result = 1;
+  wire::Word cancel;
+  cancel.head = {.kind = wire::PacketKind::cancel, .sequence = 1, .session = 77};
+  port.take();
+  for (const auto& packet : {packet_of(answer), packet_of(cancel)}) {
+    fails = true;
+    machine.hear(kClient, packet, 1);
+    fails = false;
+  }
+  machine.run(1);
+  EXPECT_TRUE(port.take().empty());
+  machine.hear(kClient, packet_of(cancel), 1);
+  machine.run(1);
+  EXPECT_EQ(port.take().size(), 1u) << "its client asks again";
 }
 
 }  // namespace

@@ -160,7 +160,8 @@ class BlastServer {
 
   // The address that clients need, with the port.
   std::string address() const { return core_.address(); }
-  // Serves calls in this thread until `stop`. ok: it was stopped; forked.
+  // Serves calls in this thread until `stop`. ok: it was stopped; cancelled: nobody can wait here (no
+  // memory); forked.
   Status run() noexcept { return core_.run(); }
   // Waits for one call and serves it. ok, timed_out (0: one look), cancelled (stopped), forked.
   Status serve_one(std::chrono::nanoseconds timeout) noexcept { return core_.serve_one(timeout); }

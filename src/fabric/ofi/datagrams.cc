@@ -113,10 +113,14 @@ Datagrams::Peer Datagrams::insert(std::span<const std::byte> address) {
   for (const auto& [known, peer] : parts.peers) {
     if (std::equal(known.begin(), known.end(), address.begin())) return peer;
   }
+  // Without memory nothing was inserted.
+  parts.peers.push_back({{address.begin(), address.end()}, kNobody});
   fi_addr_t inserted = FI_ADDR_UNSPEC;
-  if (fi_av_insert(parts.opened.addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1)
+  if (fi_av_insert(parts.opened.addresses.get(), address.data(), 1, &inserted, 0, nullptr) != 1) {
+    parts.peers.pop_back();
     return kNobody;
-  parts.peers.push_back({{address.begin(), address.end()}, inserted});
+  }
+  parts.peers.back().second = inserted;
   return inserted;
 }
 
@@ -145,9 +149,11 @@ Status Datagrams::send(Peer to, std::span<const std::byte> data) noexcept {
   base::store_little(slot->bytes, kMagic);
   base::store_little(slot->bytes + 4, static_cast<std::uint32_t>(data.size()));
   std::copy(data.begin(), data.end(), slot->bytes + kHeader);
-  if (fi_send(parts.opened.endpoint.get(), slot->bytes, kHeader + data.size(), nullptr, to, slot->own) != 0)
-    return Status::queue_full;
-  parts.free = slot->next;
+  const auto error =
+      fi_send(parts.opened.endpoint.get(), slot->bytes, kHeader + data.size(), nullptr, to, slot->own);
+  if (error == -FI_EAGAIN) return Status::queue_full;
+  // Lost, if the kernel sends nothing there: others are none the worse.
+  if (error == 0) parts.free = slot->next;
   return Status::ok;
 }
 

@@ -213,14 +213,19 @@ Ending BlastClientCore::start(std::size_t place, std::span<const std::byte> fram
     return inside.machine.start(place, frame, timed ? time_word(terms.time) : std::uint16_t{0}, own.depth,
                                 terms.priority == Priority::urgent, blast::time_of_moment(now), call);
   };
+  const auto passes = [](Status of) { return of == Status::queue_full || of == Status::connecting; };
   Status status = Status::forked;
   if (own.depth > kMostDepth) {
     status = Status::refused;
   } else if (const Guard guard(inside.lock); guard) {
     status = attempt();
-    if (status == Status::connecting) inside.hear_standing();
+    if (passes(status)) {
+      // Hears what frees a line: nobody may ever wait.
+      inside.hear_standing();
+      status = attempt();
+    }
+    if (status == Status::ok) inside.watch.changed();  // who sleeps has more to look after
   }
-  const auto passes = [](Status of) { return of == Status::queue_full || of == Status::connecting; };
   if (passes(status) && wait) {
     const auto ready = [&] {
       const Status again = attempt();
@@ -271,7 +276,9 @@ Ending BlastClientCore::finish(CallId call, std::chrono::nanoseconds timeout, La
 
 void BlastClientCore::cancel(CallId call) noexcept {
   const Guard guard(inside_->lock);
-  if (guard) inside_->machine.cancel(call, blast::now());
+  if (!guard) return;
+  inside_->machine.cancel(call, blast::now());
+  inside_->watch.changed();  // asks sooner
 }
 
 void BlastClientCore::forget(CallId call) noexcept {

@@ -87,9 +87,13 @@ void ClientMachine::hear_greeting(const Greeting& said, Time now) noexcept {
     return;
   }
   if (kind == PacketKind::refused && said.why == Greeting::Why::no_session && session_ != 0 && here) {
-    // A session that was never confirmed has done nothing: another one is asked for.
+    // A session that was never confirmed has done nothing: another one is asked for, no sooner than the
+    // answer to this one would have been.
+    const Time due = step_ == Step::confirm ? due_ : 0;
     end_calls();
-    return greet_anew();
+    greet_anew();
+    due_ = due;
+    return;
   }
   ++refused_;
 }
@@ -160,7 +164,8 @@ Status ClientMachine::send_call(std::uint16_t procedure, std::span<const std::by
   line.state = State::out;
   line.forgotten = line.cancelled = false;
   line.first = first;
-  line.first.head = {.kind = PacketKind::call, .sequence = ++line.last, .session = session_};
+  if (++line.last == 0) ++line.last;  // 0 is of no call
+  line.first.head = {.kind = PacketKind::call, .sequence = line.last, .session = session_};
   line.first.line = number;
   line.first.length = static_cast<std::uint32_t>(frame.size());
   line.first.procedure = procedure;
@@ -430,6 +435,9 @@ Time ClientMachine::next() const noexcept {
   for (const auto& line : lines_) {
     if (line->state != State::out) continue;
     out = std::min(out, line->result.begun() ? line->result.due() : line->due);
+    // Has whoever waits for it told then, once.
+    const Time dead = std::max(heard_, line->begun) + limits_.dead;
+    if (dead > now_) out = std::min(out, dead);
   }
   return out;
 }

@@ -98,7 +98,6 @@ class ClientMachine {
     Fate fate = Fate::unknown;
   };
   static constexpr std::size_t kKnown = 64;
-  static constexpr Time kMostWait = 1'000'000'000;
 
   void greet_anew() noexcept;
   void fail(Status why) noexcept;

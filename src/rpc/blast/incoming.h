@@ -69,7 +69,8 @@ class Incoming {
   Time due() const noexcept { return due_; }
   // Notes that it has left. After so many in vain no more do before something comes.
   void answered_late(Time now, std::uint32_t most) noexcept {
-    due_ = ++tries_ >= most ? kNever : now + (pause_ << std::min(tries_ + 1, kMostDoubled));
+    due_ =
+        ++tries_ >= most ? kNever : now + std::min(pause_ << std::min(tries_ + 1, kMostDoubled), kMostWait);
   }
   Answer answer(bool late) const noexcept {
     Answer out;

@@ -10,6 +10,7 @@ namespace hamlyn::internal_::rpc::blast {
 // Nanoseconds of the library's clock.
 using Time = std::uint64_t;
 inline constexpr Time kNever = ~Time{0};
+inline constexpr Time kMostWait = 1'000'000'000;  // before what was asked in vain is asked again
 
 class RoundTrip {
  public:

@@ -68,7 +68,7 @@ struct BlastServerCore::Inside {
   void administer(const Machine::Taken& call) noexcept;
   void finish(const Machine::Taken& call, Cause cause, bool begun, std::span<const std::byte> data) noexcept {
     const Guard guard(lock);
-    if (guard) machine.finish(call, cause, begun, data, blast::now());
+    if (guard && machine.finish(call, cause, begun, data, blast::now())) watch.changed();
   }
 
   const BlastServerOptions options;
@@ -220,7 +220,9 @@ std::string BlastServerCore::address() const { return blast::text_of(inside_->po
 Status BlastServerCore::run() noexcept {
   Status status = Status::ok;
   while (status == Status::ok) status = inside_->serve(std::chrono::nanoseconds::max());
-  return status == Status::cancelled ? Status::ok : status;
+  // Relaxed: this thread has seen it, if that is why.
+  const bool over = inside_->stopped.load(std::memory_order_relaxed);
+  return status == Status::cancelled && over ? Status::ok : status;
 }
 
 Status BlastServerCore::serve_one(std::chrono::nanoseconds timeout) noexcept {

@@ -11,7 +11,9 @@ namespace hamlyn::internal_::rpc::blast {
 namespace {
 
 constexpr Time kLookForSilent = 100'000'000;
+constexpr Time kYoung = 1'000'000'000;     // an offer
 constexpr std::uint32_t kLateAnswers = 8;  // to a client that sends nothing more
+constexpr std::uint32_t kMostHurried = 7;  // urgent calls before one that is not has its turn
 
 Answer all_of_it(std::uint32_t packets, std::uint8_t unit) noexcept {
   Answer out;
@@ -68,6 +70,7 @@ void ServerMachine::greet(Peer from, std::span<const std::byte> packet, Time now
     if (session->peer != from || session->shape.incarnation != hello->incarnation) continue;
     return say(from, Greeting::Why::none, session->shape);
   }
+  if (!named && keeps_offer(from, hello->incarnation, now)) return refuse(BlastRefused::greeting);
   const bool full = sessions_.size() >= limits_.clients && !has_session(from);
   if (!full && may_be(*hello)) return say(from, Greeting::Why::none, offer_for(from, *hello, now).hello);
   refuse(BlastRefused::greeting);
@@ -83,6 +86,12 @@ void ServerMachine::forget(Peer peer) noexcept {
 
 bool ServerMachine::has_session(Peer peer) const noexcept {
   return std::ranges::any_of(sessions_, [&](const auto& each) { return each.second->peer == peer; });
+}
+
+// Whether the port has an offer that a stranger in its name may not take away: it has no time to confirm it.
+bool ServerMachine::keeps_offer(Peer peer, std::uint64_t incarnation, Time now) const noexcept {
+  const auto offer = std::ranges::find(offers_, peer, &Offer::peer);
+  return offer != offers_.end() && offer->hello.incarnation != incarnation && now - offer->time < kYoung;
 }
 
 // One of each port, which goes on to the next incarnation there. The oldest one goes for that of one more.
@@ -158,7 +167,8 @@ void ServerMachine::drop(std::uint64_t number) noexcept {
   Session& session = *found->second;
   // Relaxed: see there.
   session.gone.store(true, std::memory_order_relaxed);
-  std::erase_if(ready_, [&](const auto& each) { return each.first.get() == &session; });
+  for (Ready* const each : {&ready_, &urgent_})
+    std::erase_if(*each, [&](const auto& one) { return one.first.get() == &session; });
   std::erase_if(listed_, [&](const auto& each) { return each.first.get() == &session; });
   sessions_.erase(found);  // calls that run hold it until they are over
 }
@@ -205,9 +215,12 @@ void ServerMachine::hear_call(Peer from, std::span<const std::byte> packet, Time
   hear_part(*session, line, *part, packet.subspan(sizeof(Data)), now);
   if (line.call.due() != kNever || line.phase == Phase::over) list(session, line);
   if (line.phase != Phase::coming || !line.call.whole()) return;
-  const bool urgent = (line.first.flags & Data::kUrgent) != 0;
-  ready_.emplace(urgent ? ready_.begin() : ready_.end(), session, &line);
+  queue_of(line).emplace_back(session, &line);
   line.phase = Phase::ready;
+}
+
+ServerMachine::Ready& ServerMachine::queue_of(const Line& line) noexcept {
+  return (line.first.flags & Data::kUrgent) != 0 ? urgent_ : ready_;
 }
 
 void ServerMachine::hear_part(Session& session, Line& line, const Data& part, std::span<const std::byte> data,
@@ -244,7 +257,7 @@ void ServerMachine::hear_again(Session& session, Line& line) noexcept {
     answer(session, line, all_of_it(packets_of(line.first.length, session.shape.packet), session.shape.unit));
 }
 
-void ServerMachine::hear_answer(Peer from, std::span<const std::byte> packet, Time now) noexcept {
+void ServerMachine::hear_answer(Peer from, std::span<const std::byte> packet, Time now) {
   const auto said = structure_of<Answer>(packet);
   if (!said || said->of_result == 0) return refuse(BlastRefused::kind);
   const std::shared_ptr<Session> session = find(from, said->head, now);
@@ -257,7 +270,7 @@ void ServerMachine::hear_answer(Peer from, std::span<const std::byte> packet, Ti
   list(session, line);
 }
 
-void ServerMachine::hear_word(Peer from, std::span<const std::byte> packet, Time now) noexcept {
+void ServerMachine::hear_word(Peer from, std::span<const std::byte> packet, Time now) {
   const auto word = structure_of<Word>(packet);
   if (!word) return refuse(BlastRefused::kind);
   const std::shared_ptr<Session> session = find(from, word->head, now);
@@ -282,7 +295,8 @@ void ServerMachine::cancel(Session& session, Line& line, std::uint32_t sequence)
     return hear_again(session, line);
   }
   if (behind == 0 && line.phase == Phase::over) return line.result.ask();
-  std::erase_if(ready_, [&](const auto& each) { return each.second == &line; });
+  if (line.phase == Phase::ready)
+    std::erase_if(queue_of(line), [&](const auto& each) { return each.second == &line; });
   line.call.clear();
   line.data.reset();
   line.length = 0;
@@ -294,19 +308,22 @@ void ServerMachine::cancel(Session& session, Line& line, std::uint32_t sequence)
 }
 
 bool ServerMachine::take(Taken& out, Time now) noexcept {
-  while (!ready_.empty()) {
-    const auto [session, line] = ready_.front();
-    ready_.pop_front();
+  while (!ready_.empty() || !urgent_.empty()) {
+    const bool hurries = !urgent_.empty() && (ready_.empty() || hurried_ < kMostHurried);
+    hurried_ = hurries && !ready_.empty() ? hurried_ + 1 : 0;
+    Ready& queue = hurries ? urgent_ : ready_;
+    const auto [session, line] = queue.front();
+    queue.pop_front();
     line->phase = Phase::running;
     ++session->running;
     out = {session, line, line->deadline, line->call.bytes()};
     if (now < line->deadline) return true;
-    finish(out, Cause::cancelled, false, {}, now);
+    static_cast<void>(finish(out, Cause::cancelled, false, {}, now));
   }
   return false;
 }
 
-void ServerMachine::finish(const Taken& call, Cause cause, bool begun, std::span<const std::byte> data,
+bool ServerMachine::finish(const Taken& call, Cause cause, bool begun, std::span<const std::byte> data,
                            Time now) noexcept {
   Session& session = *call.session;
   Line& line = *call.line;
@@ -315,7 +332,7 @@ void ServerMachine::finish(const Taken& call, Cause cause, bool begun, std::span
   line.phase = Phase::over;
   line.call.clear();
   // Relaxed: this thread, or another under the same lock, has stored it.
-  if (session.gone.load(std::memory_order_relaxed)) return;
+  if (session.gone.load(std::memory_order_relaxed)) return false;
   line.data.reset(new (std::nothrow) std::byte[std::max<std::size_t>(data.size(), 1)]);
   if (line.data == nullptr) {
     data = {};
@@ -326,11 +343,12 @@ void ServerMachine::finish(const Taken& call, Cause cause, bool begun, std::span
   line.length = data.size();
   if (!data.empty()) std::memcpy(line.data.get(), data.data(), data.size());
   line.result.begin(packets_of(data.size(), session.shape.packet));
-  if (!work_at(session, line, now)) return;
+  if (!work_at(session, line, now)) return false;
   try {
     list(call.session, line);
   } catch (const std::bad_alloc&) {  // its caller asks again
   }
+  return line.listed;
 }
 
 // --- what leaves
@@ -419,8 +437,8 @@ void ServerMachine::send(Peer to, const Structure& what) noexcept {
 }
 
 Time ServerMachine::next() const noexcept {
-  if (!ready_.empty()) return 0;
-  Time out = sessions_.empty() ? kNever : looked_ + limits_.silence;
+  if (!ready_.empty() || !urgent_.empty()) return 0;
+  Time out = sessions_.empty() ? kNever : looked_ + std::max(limits_.silence, kLookForSilent);
   for (const auto& [session, line] : listed_)
     out = std::min(out, line->phase == Phase::coming ? line->call.due() : Time{0});
   return out;

@@ -99,8 +99,8 @@ class ServerMachine {
 
   // The next call that is to be done. False: there is none.
   bool take(Taken& out, Time now) noexcept;
-  // The call is over; its result leaves. `data` is copied.
-  void finish(const Taken& call, Cause cause, bool begun, std::span<const std::byte> data, Time now) noexcept;
+  // The call is over; its result leaves. `data` is copied. True: `run` is to be called again.
+  bool finish(const Taken& call, Cause cause, bool begun, std::span<const std::byte> data, Time now) noexcept;
   // Bytes of a result that this client has room for.
   std::size_t room(const Session& session) const noexcept {
     return std::min<std::size_t>(limits_.result, session.shape.bytes);
@@ -121,6 +121,7 @@ class ServerMachine {
     Time time = 0;
     Greeting hello;
   };
+  using Ready = std::deque<std::pair<std::shared_ptr<Session>, Line*>>;  // the longest there first
 
   void refuse(BlastRefused cause) noexcept { ++refused_[static_cast<std::size_t>(cause)]; }
   void greet(Peer from, std::span<const std::byte> packet, Time now);
@@ -131,14 +132,16 @@ class ServerMachine {
   void hear_call(Peer from, std::span<const std::byte> packet, Time now);
   void hear_part(Session& session, Line& line, const Data& packet, std::span<const std::byte> data, Time now);
   void hear_again(Session& session, Line& line) noexcept;
-  void hear_answer(Peer from, std::span<const std::byte> packet, Time now) noexcept;
-  void hear_word(Peer from, std::span<const std::byte> packet, Time now) noexcept;
+  void hear_answer(Peer from, std::span<const std::byte> packet, Time now);
+  void hear_word(Peer from, std::span<const std::byte> packet, Time now);
   void cancel(Session& session, Line& line, std::uint32_t sequence) noexcept;
+  Ready& queue_of(const Line& line) noexcept;
   std::shared_ptr<Session> find(Peer from, const Head& head, Time now) noexcept;
   void drop(std::uint64_t session) noexcept;
   void forget(Peer peer) noexcept;
   void forget_silent(Time now) noexcept;
   bool has_session(Peer peer) const noexcept;
+  bool keeps_offer(Peer peer, std::uint64_t incarnation, Time now) const noexcept;
 
   void list(const std::shared_ptr<Session>& session, Line& line);
   // False: nothing is left to be done there.
@@ -154,7 +157,8 @@ class ServerMachine {
   const Chance chance_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by number
   std::vector<Offer> offers_;
-  std::deque<std::pair<std::shared_ptr<Session>, Line*>> ready_;
+  Ready ready_, urgent_;
+  std::uint32_t hurried_ = 0;  // urgent ones that were taken since another was
   std::vector<std::pair<std::shared_ptr<Session>, Line*>> listed_;
   std::vector<std::byte> room_;  // of a packet that leaves
   std::array<std::uint64_t, static_cast<std::size_t>(BlastRefused::count)> refused_{};

@@ -23,7 +23,7 @@ Watch::Watch(base::RunLock& lock, fabric::DatagramPort& port)
 }
 
 void Watch::changed() noexcept {
-  if (!watched_ && sleepers_ == 0) return;
+  // Counts for those as well that have looked, and do not sleep yet.
   changes_.fetch_add(1, std::memory_order_relaxed);
   if (sleepers_ != 0) library::futex_wake(changes_);
   if (watched_) static_cast<void>(::eventfd_write(bell_.get(), 1));
