@@ -135,6 +135,7 @@ void Machine<Port>::connect(Vi& vi, std::uint64_t peer, const Message& other) {
   vi.other.attributes = attributes_of(other);
   vi.started = vi.send.posted();
   changed_ = true;
+  if (vi.other.halted != Refusal::none) return halt(vi, vi.other.halted);
   if (!vi.attributes.rdma_write && !vi.attributes.rdma_read) return;
   regions_.each([&](MemoryHandle handle, Memory&) { offer(vi, handle); });
 }
@@ -213,22 +214,32 @@ void Machine<Port>::hear_message(const Notification& next) {
   finish(*vi, Side::receive, next.offset, 0, word.write ? word.length : length);
 }
 
-// A message found no descriptor, or too short a one, on a reliable VI.
+// A message found no descriptor, or too short a one, on a reliable VI. Whoever sent it, what the other side
+// sends behind it is turned away too.
 template <class Port>
 void Machine<Port>::hear_halted(const Notification& next) {
   Vi* const vi = of_inbox(next.slot);
   if (vi == nullptr) return;
-  if (vi->state != State::connected || next.peer != vi->other.peer) {
-    vi->inbox->resume();  // somebody who has its ticket from somewhere
-    return;
+  switch (vi->state) {
+    case State::connected:
+      return next.peer == vi->other.peer ? halt(*vi, next.cause) : break_off(*vi, Reason::broken);
+    case State::connect_pending:  // the answer may be behind it
+      vi->other.halted = next.cause;
+      return;
+    default:
+      vi->inbox->resume();  // somebody who has its ticket from somewhere
   }
-  if (next.cause == Refusal::too_long) {
-    const std::uint64_t oldest = vi->receive.completed();
-    if (vi->receive.goes_on(oldest)) vi->receive.at(oldest).status |= kLengthError;
-    return break_off(*vi, Reason::too_long);
+}
+
+template <class Port>
+void Machine<Port>::halt(Vi& vi, Refusal cause) {
+  if (cause == Refusal::too_long) {
+    const std::uint64_t oldest = vi.receive.completed();
+    if (vi.receive.goes_on(oldest)) vi.receive.at(oldest).status |= kLengthError;
+    return break_off(vi, Reason::too_long);
   }
-  fault({.fault = Fault::no_descriptor, .vi = vi->number, .operation = kOfReceive});
-  break_off(*vi, Reason::no_descriptor);
+  fault({.fault = Fault::no_descriptor, .vi = vi.number, .operation = kOfReceive});
+  break_off(vi, Reason::no_descriptor);
 }
 
 // Ends of many links may be told as one, of peer 0: then any of them may have ended.
@@ -320,13 +331,16 @@ void Machine<Port>::take_connected(Vi& vi, std::uint64_t peer, const Message& me
     case Say::disconnect:
       return lose(vi, static_cast<Reason>(message.detail));
     case Say::ask: {
-      if (give_right(vi, message.handle)) return;
+      if (give_right(vi, message.handle, false)) return;
       Message out = to_other(vi, Say::deny);
       out.handle = message.handle;
       return outbox_.add(vi.other.door, out);
     }
     case Say::grant: {
-      if (vi.other.grants.size() >= kMostGrants && !vi.other.grants.contains(message.handle)) break;
+      if (vi.other.grants.size() >= kMostGrants && !vi.other.grants.contains(message.handle)) {
+        if (vi.other.asked == message.handle) vi.other.denied = message.handle;
+        break;
+      }
       Grant grant;
       grant.write = (message.detail & kMayWrite) != 0;
       grant.read = (message.detail & kMayRead) != 0;

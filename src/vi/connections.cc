@@ -128,10 +128,14 @@ Result Nic::request(std::uint32_t vi, const Address& own, const Address& asked, 
   result = inside_->wait([&] { return inside_->machine.outcome(vi); }, timeout);
   if (result != Result::success) {
     static_cast<void>(inside_->stepped([&] {
-      inside_->machine.give_up(vi);
+      // The answer may have come at the last moment.
+      if (inside_->machine.outcome(vi) == Result::success)
+        result = Result::success;
+      else
+        inside_->machine.give_up(vi);
       return Result::success;
     }));
-    return result;
+    if (result != Result::success) return result;
   }
   inside_->fill(vi, other);
   return Result::success;
@@ -158,7 +162,7 @@ Result Nic::peer_request(std::uint32_t vi, const Address& own, const Address& as
       return Result::success;
     });
   if (result != Result::success)
-    static_cast<void>(inside_->locked([&] {
+    static_cast<void>(inside_->stepped([&] {
       inside_->machine.give_up(vi);
       return Result::success;
     }));
@@ -195,6 +199,7 @@ Result Nic::peer_done(std::uint32_t vi, ViAttributes* other) noexcept {
     inside_->poll_all();
     const Result outcome = inside_->peer_outcome(vi);
     if (outcome != Result::not_done && outcome != Result::success) inside_->machine.give_up(vi);
+    inside_->tell();
     return outcome;
   });
   if (result == Result::not_done) return result;
@@ -218,12 +223,12 @@ Result Nic::peer_wait(std::uint32_t vi, ViAttributes* other) noexcept {
 }
 
 Result Nic::disconnect(std::uint32_t vi) noexcept {
+  // A forked child must not wait for `naming`, which a thread of its parent's may hold.
+  if (const Result own = inside_->locked([] { return Result::success; }); own != Result::success) return own;
   inside_->end_peering(vi);
   return inside_->stepped([&] {
     inside_->poll_all();  // what had come is there
-    const Result result = inside_->machine.disconnect(vi);
-    inside_->tell();
-    return result;
+    return inside_->machine.disconnect(vi);
   });
 }
 

@@ -41,12 +41,13 @@ struct Nic::Inside {
       return Result::error_resource;
     }
   }
-  // As `locked`, and what can leave leaves.
+  // As `locked`; what can leave leaves, and others look again.
   template <class What>
   Result stepped(What what) noexcept {
     return locked([&] {
       const Result result = what();
       step();
+      tell();
       return result;
     });
   }
@@ -79,8 +80,8 @@ struct Nic::Inside {
   Result peer_outcome(std::uint32_t vi) noexcept;
   void fill(std::uint32_t vi, ViAttributes* other) noexcept;
 
-  // Starts the thread that calls handlers, if it is not there. False: there is none to be had.
-  bool start_teller() noexcept;
+  // Starts the thread that calls handlers, if it is not there. success, error_resource, invalid_state.
+  Result start_teller() noexcept;
   void call_handlers() noexcept;
 
   Interface& interface;

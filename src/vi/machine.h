@@ -7,8 +7,10 @@
 // slots of their own, for one region and one connection each, so that they end one by one.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +47,10 @@ class Machine {
   explicit Machine(Port& port) : port_(port), outbox_(port), door_(port.make_inbox(kDoorBuffers, false)) {
     for (std::uint32_t i = 0; i != kDoorBuffers; ++i) open_door(i);
   }
+  // Messages that the port still reads go behind it.
+  ~Machine() { port_.close(); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   // --- tags and memory
 
@@ -73,6 +79,7 @@ class Machine {
     vi.number = out;
     try {
       vi.outlet = port_.make_outlet();
+      restless_.reserve(std::size_t{2} * vis_.count());  // so that no VI is lost when memory runs out
       open_inbox(vi);
     } catch (...) {
       vis_.erase(out);
@@ -98,6 +105,7 @@ class Machine {
       --queue->users;
       queue->entries.remove(number);
     }
+    std::erase(restless_, number);
     vis_.erase(number);
     return Result::success;
   }
@@ -132,7 +140,7 @@ class Machine {
     if (vi->state == State::error)
       flush(*vi, Side::send);
     else
-      pump(*vi);
+      pump_or_wait(*vi);
     return Result::success;
   }
   Result post_receive(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle) {
@@ -325,13 +333,14 @@ class Machine {
   bool restless() const noexcept { return !restless_.empty() || outbox_.owes(); }
   void step() {
     if (!outbox_.empty()) outbox_.pump([this](const Ticket& to, const Message& lost) { never(to, lost); });
-    if (restless_.empty()) return;
-    for (const std::uint32_t number : std::exchange(restless_, {})) {
-      Vi* const vi = vis_.find(number);
+    const std::size_t count = restless_.size();
+    for (std::size_t i = 0; i != count; ++i) {
+      Vi* const vi = vis_.find(restless_[i]);
       if (vi == nullptr) continue;
       vi->restless = false;
-      pump(*vi);
+      pump_or_wait(*vi);
     }
+    restless_.erase(restless_.begin(), restless_.begin() + static_cast<std::ptrdiff_t>(count));
   }
   // Nothing: there is none.
   std::optional<Notice> take_notice() {
@@ -374,8 +383,8 @@ class Machine {
   void forget(Vi& vi, MemoryHandle handle);
   void finish_marked(Vi& vi);
   void offer(Vi& vi, MemoryHandle handle);
-  // Lets the VI's other side use that memory, if both agree, and tells it.
-  bool give_right(Vi& vi, MemoryHandle handle);
+  // Lets the VI's other side use that memory, if both agree, and tells it. `may_be_lost`: it has not asked.
+  bool give_right(Vi& vi, MemoryHandle handle, bool may_be_lost);
 
   // --- inboxes
 
@@ -441,6 +450,7 @@ class Machine {
   void finish(Vi& vi, Side side, std::uint64_t number, std::uint32_t errors, std::uint32_t length) {
     WorkQueue& queue = queue_of(vi, side);
     Work& work = queue.at(number);
+    if (side == Side::send) cancel(vi, work);  // nothing of it is read any more
     work.phase = Work::Phase::finished;
     work.status |= errors;
     if (side == Side::send) work.status |= operation_status(work.operation());
@@ -486,7 +496,6 @@ class Machine {
     for (std::uint64_t number = queue.completed(); number < queue.posted(); ++number) {
       Work& work = queue.at(number);
       if (work.phase == Work::Phase::finished) continue;
-      if (side == Side::send) cancel(vi, work);
       finish(vi, side, number, (work.status & kErrors) == 0 ? kFlushed : 0, 0);
     }
     if (side == Side::send) vi.started = vi.send.posted();
@@ -500,6 +509,8 @@ class Machine {
 
   // Lets leave what can.
   void pump(Vi& vi);
+  // Tries again at the next step if memory has run out.
+  void pump_or_wait(Vi& vi);
   Step advance(Vi& vi, Work& work, std::uint64_t number);
   Step send(Vi& vi, Work& work, std::uint64_t number, std::span<const std::byte> data, const SendWord& word);
   Step write(Vi& vi, Work& work, std::uint64_t number);
@@ -542,6 +553,7 @@ class Machine {
   void hear_door(const Notification& next);
   void hear_message(const Notification& next);
   void hear_halted(const Notification& next);
+  void halt(Vi& vi, Refusal cause);
   void hear_link(std::uint64_t peer);
   void take_message(std::uint64_t peer, const Message& message);
   void take_request(std::uint64_t peer, const Message& message);

@@ -136,11 +136,7 @@ Result Nic::register_memory(std::span<std::byte> memory, const MemoryAttributes&
   return inside_->stepped([&] { return inside_->machine.register_memory(memory, attributes, out); });
 }
 Result Nic::deregister_memory(const void* address, MemoryHandle handle) noexcept {
-  return inside_->stepped([&] {
-    const Result result = inside_->machine.deregister_memory(address, handle);
-    inside_->tell();
-    return result;
-  });
+  return inside_->stepped([&] { return inside_->machine.deregister_memory(address, handle); });
 }
 Result Nic::query_memory(const void* address, MemoryHandle handle, MemoryAttributes& out) noexcept {
   return inside_->locked([&] { return inside_->machine.query_memory(address, handle, out); });
@@ -222,7 +218,7 @@ Completed Nic::receive_wait(std::uint32_t vi, Time timeout) noexcept {
 
 Result Nic::Inside::notify(std::uint32_t vi, Side side, Handler handler) noexcept {
   if (handler == nullptr) return Result::invalid_parameter;
-  if (!start_teller()) return Result::error_resource;
+  if (const Result started = start_teller(); started != Result::success) return started;
   return locked([&] {
     const Result result = machine.notify(vi, side, std::move(handler));
     tell();
@@ -273,7 +269,7 @@ Completion Nic::queue_wait(std::uint32_t queue, Time timeout) noexcept {
 }
 Result Nic::queue_notify(std::uint32_t queue, QueueHandler handler) noexcept {
   if (handler == nullptr) return Result::invalid_parameter;
-  if (!inside_->start_teller()) return Result::error_resource;
+  if (const Result started = inside_->start_teller(); started != Result::success) return started;
   return inside_->locked([&] {
     const Result result = inside_->machine.notify_queue(queue, std::move(handler));
     inside_->tell();
@@ -291,14 +287,16 @@ Taken Nic::queue_take(std::uint32_t queue) noexcept {
 
 // --- handlers
 
-bool Nic::Inside::start_teller() noexcept {
+Result Nic::Inside::start_teller() noexcept {
+  // A forked child must not wait for `naming`, which a thread of its parent's may hold.
+  if (const Result own = locked([] { return Result::success; }); own != Result::success) return own;
   try {
     const std::lock_guard guard(naming);
     if (teller == nullptr)
       teller = internal_::library::start_task(waiting, "hamlyn-vi", [this] { call_handlers(); });
-    return true;
+    return Result::success;
   } catch (const std::exception&) {
-    return false;
+    return Result::error_resource;
   }
 }
 
@@ -322,7 +320,8 @@ void Nic::Inside::call_handlers() noexcept {
 }
 
 Result Nic::on_error(std::function<void(const ErrorEvent&)> handler) noexcept {
-  if (handler != nullptr && !inside_->start_teller()) return Result::error_resource;
+  if (handler != nullptr)
+    if (const Result started = inside_->start_teller(); started != Result::success) return started;
   return inside_->locked([&] {
     inside_->machine.on_error(std::move(handler));
     return Result::success;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/namespaces.h"
+#include "hamlyn/values/notification.h"
 #include "hamlyn/values/ticket.h"
 #include "vi/entries.h"
 #include "vi/vi_wire.h"
@@ -48,6 +49,7 @@ struct Connection {
   Windows landings;                                // by ours: where what we read lands
   MemoryHandle asked = 0;                          // for which no answer has come
   MemoryHandle denied = 0;
+  Refusal halted = Refusal::none;  // why a message was turned away before the VI was connected
 };
 
 template <class Port>

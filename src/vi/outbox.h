@@ -15,8 +15,10 @@
 
 namespace hamlyn::internal_::vi {
 
-inline constexpr std::size_t kMostOfOne = 256;       // messages that wait for one interface
-inline constexpr std::size_t kMostMessages = 16384;  // for all
+// Messages that wait for one interface, and for all: beyond these, news that may be lost is.
+inline constexpr std::size_t kMostOfOne = 256;
+inline constexpr std::size_t kMostMessages = 16384;
+inline constexpr std::size_t kBeyond = 8;  // times as many of those that may not be lost
 // Marks the outbox's own among the words of notifications.
 inline constexpr std::uint64_t kOutboxWord = std::uint64_t{1} << 63;
 
@@ -25,18 +27,34 @@ class Outbox {
  public:
   explicit Outbox(Port& port) noexcept : port_(port) {}
 
-  // A message that is one too many is dropped: its receiver takes nothing. Throws std::bad_alloc.
-  void add(const Ticket& to, const Message& message) {
-    const auto of_one =
-        std::ranges::count(all_, to.interface, [](const Out& out) { return out.to.interface; });
-    if (of_one >= std::ptrdiff_t{kMostOfOne} || all_.size() >= kMostMessages) return;
+  // News of a right takes the place of older news of it. Of messages that are too many, those are dropped
+  // that may be lost, the oldest first. Throws std::bad_alloc.
+  void add(const Ticket& to, const Message& message, bool may_be_lost = false) {
+    if (message.say == Say::grant || message.say == Say::revoke)
+      all_.remove_if([&](const Out& out) {
+        const bool older = !out.under_way && says_before(out, to, message);
+        if (older) may_be_lost = may_be_lost && out.may_be_lost;  // somebody may wait for it
+        return older;
+      });
+    const auto of_one = static_cast<std::size_t>(
+        std::ranges::count(all_, to.interface, [](const Out& out) { return out.to.interface; }));
+    if (of_one >= kMostOfOne || all_.size() >= kMostMessages) {
+      const auto oldest = std::ranges::find_if(all_, [&](const Out& out) {
+        return out.may_be_lost && !out.under_way && out.to.interface == to.interface;
+      });
+      if (oldest != all_.end())
+        all_.erase(oldest);
+      else if (may_be_lost || of_one >= kBeyond * kMostOfOne || all_.size() >= kBeyond * kMostMessages)
+        return;
+    }
     Out& out = all_.emplace_back();
+    out.may_be_lost = may_be_lost;
     out.to = to;
     out.message = message;
     out.on_wire = protocols::in_wire_order(message);
     out.word = kOutboxWord | ++last_;
   }
-  // Sends what can leave. `lost(to, message)` hears of what never will.
+  // Sends what can leave. `lost(to, message)`, which adds nothing, hears of what never will.
   template <class Lost>
   void pump(Lost lost) {
     waiting_.clear();
@@ -53,7 +71,7 @@ class Outbox {
     const auto out = std::ranges::find(all_, end.word, &Out::word);
     if (out == all_.end()) return;
     const bool busy = end.kind == Notification::Kind::send_failed && end.cause == Refusal::no_buffer;
-    if (busy && !may_be_lost(out->message.say)) {
+    if (busy) {
       out->under_way = false;
       return;
     }
@@ -75,12 +93,17 @@ class Outbox {
     Message on_wire;
     std::uint64_t word = 0;
     bool under_way = false;
+    bool may_be_lost = false;
   };
 
   using Place = typename std::list<Out>::iterator;
 
-  // News of rights that finds a busy door: whoever wants the right asks, or finds that it has gone.
-  static bool may_be_lost(Say what) noexcept { return what == Say::grant || what == Say::revoke; }
+  // Whether it is older news of the right that `message` is about.
+  static bool says_before(const Out& out, const Ticket& to, const Message& message) noexcept {
+    const Message& other = out.message;
+    return (other.say == Say::grant || other.say == Say::revoke) && other.handle == message.handle &&
+           other.from_session == message.from_session && out.to.interface == to.interface;
+  }
 
   template <class Lost>
   void leave(Place out, Lost lost) {

@@ -1,7 +1,9 @@
 #pragma once
 // A machine's way to the interface. What is made here goes before the queue.
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "base/namespaces.h"
 #include "base/random.h"
@@ -22,7 +24,11 @@ class Port {
   static constexpr std::size_t kMostPieces = PostedSlot::kMostPieces;
 
   Port(Interface& interface, NotificationQueue& queue)
-      : interface_(interface), queue_(queue), terminus_(interface, {.entries = 4096}) {}
+      : interface_(interface),
+        queue_(queue),
+        terminus_(std::in_place, interface, TerminusOptions{.entries = 4096}) {}
+  // Nothing that was said is read any more, and nothing can be said.
+  void close() noexcept { terminus_.reset(); }
 
   using Inbox = PostedSlot;
 
@@ -55,6 +61,7 @@ class Port {
                .bound = memory.size(),
                .access = write && read ? Access::read_write : (read ? Access::read_only : Access::write_only),
                .fast = false,
+               .places = 0,  // nobody is told of what lands: the queue's places are for others
                .gets = read ? 65536u : 0u,
                .puts = write,
                .hold = 0}),
@@ -117,7 +124,7 @@ class Port {
   }
   // A message to the door of another NIC.
   Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token) noexcept {
-    return terminus_.send_posted(to, data, 0, {.acknowledged = true, .queue = &queue_, .word = token});
+    return terminus_->send_posted(to, data, 0, {.acknowledged = true, .queue = &queue_, .word = token});
   }
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
@@ -135,7 +142,7 @@ class Port {
 
   Interface& interface_;
   NotificationQueue& queue_;
-  Terminus terminus_;
+  std::optional<Terminus> terminus_;
 };
 
 }  // namespace hamlyn::internal_::vi

@@ -62,24 +62,29 @@ void Machine<Port>::end_rights(MemoryHandle handle) {
     if (vi.other.windows.erase(handle) == 0) return;
     Message message = to_other(vi, Say::revoke);
     message.handle = handle;
-    outbox_.add(vi.other.door, message);
+    outbox_.add(vi.other.door, message, true);  // who uses the right finds that it has gone
   });
 }
 
 inline bool uses(const Work& work, MemoryHandle handle) noexcept {
-  return std::ranges::find(work.segments, handle, &Segment::handle) != work.segments.end();
+  return work.own == handle ||
+         std::ranges::find(work.segments, handle, &Segment::handle) != work.segments.end();
 }
 
 template <class Port>
 void Machine<Port>::forget(Vi& vi, MemoryHandle handle) {
   vi.other.landings.erase(handle);
   bool broken = false;
+  std::uint64_t last = vi.receive.completed();  // behind the last receive whose descriptor lies there
   for (const Side side : {Side::send, Side::receive}) {
     WorkQueue& queue = queue_of(vi, side);
     for (std::uint64_t number = queue.completed(); number != queue.posted(); ++number) {
       Work& work = queue.at(number);
-      if (work.phase == Work::Phase::finished || !uses(work, handle)) continue;
-      work.status |= kProtectionError;
+      const bool over = work.phase == Work::Phase::finished;
+      // Finished work that stands behind other work is still to be written back.
+      if (over ? work.own != handle : !uses(work, handle)) continue;
+      if (!over) work.status |= kProtectionError;
+      if (side == Side::receive && work.own == handle) last = number + 1;
       broken = true;
     }
   }
@@ -91,6 +96,10 @@ void Machine<Port>::forget(Vi& vi, MemoryHandle handle) {
   }
   // Nothing has come: the buffers that stay are posted anew.
   close_inbox(vi);
+  for (std::uint64_t number = vi.receive.completed(); number < last; ++number) {
+    Work& work = vi.receive.at(number);
+    if (work.phase != Work::Phase::finished && (work.status & kErrors) == 0) work.status |= kFlushed;
+  }
   finish_marked(vi);
   reopen_inbox(vi);
 }
@@ -106,17 +115,19 @@ void Machine<Port>::finish_marked(Vi& vi) {
 
 template <class Port>
 void Machine<Port>::offer(Vi& vi, MemoryHandle handle) {
-  if (vi.state == State::connected && vi.other.windows.size() < kGrantedUnasked) give_right(vi, handle);
+  if (vi.state == State::connected && vi.other.windows.size() < kGrantedUnasked) give_right(vi, handle, true);
 }
 
 template <class Port>
-bool Machine<Port>::give_right(Vi& vi, MemoryHandle handle) {
+bool Machine<Port>::give_right(Vi& vi, MemoryHandle handle, bool may_be_lost) {
   Memory* const region = regions_.find(handle);
   if (region == nullptr || region->attributes.tag != vi.attributes.tag || region->area == nullptr)
     return false;
   const bool write = region->attributes.rdma_write && vi.attributes.rdma_write;
   const bool read = region->attributes.rdma_read && vi.attributes.rdma_read;
   if (!write && !read) return false;
+  // Its other side remembers no more.
+  if (vi.other.windows.size() >= kMostGrants && !vi.other.windows.contains(handle)) return false;
   auto& window = vi.other.windows[handle];
   if (window == nullptr)
     window = port_.make_window(*region->area, {region->address, region->length}, write, read);
@@ -130,7 +141,7 @@ bool Machine<Port>::give_right(Vi& vi, MemoryHandle handle) {
   message.address = reinterpret_cast<std::uintptr_t>(region->address);
   message.length = region->length;
   message.slot = on_wire(window->ticket());
-  outbox_.add(vi.other.door, message);
+  outbox_.add(vi.other.door, message, may_be_lost);
   return true;
 }
 

@@ -23,10 +23,20 @@ void Machine<Port>::pump(Vi& vi) {
 }
 
 template <class Port>
+void Machine<Port>::pump_or_wait(Vi& vi) {
+  try {
+    pump(vi);
+  } catch (const std::exception&) {
+    vi.started = std::max(vi.started, vi.send.completed());
+    wait_for_room(vi);
+  }
+}
+
+template <class Port>
 void Machine<Port>::wait_for_room(Vi& vi) {
   if (vi.restless || vi.state != State::connected) return;
-  vi.restless = true;
   restless_.push_back(vi.number);
+  vi.restless = true;
 }
 
 template <class Port>
@@ -92,10 +102,10 @@ const Grant* Machine<Port>::right_for(Vi& vi, Work& work, std::uint64_t number, 
   } else if (vi.other.denied != handle) {
     step = Step::waits;
     if (vi.other.asked == handle) return nullptr;
-    vi.other.asked = handle;
     Message message = to_other(vi, Say::ask);
     message.handle = handle;
     outbox_.add(vi.other.door, message);
+    vi.other.asked = handle;
     return nullptr;
   }
   step = Step::waits;
@@ -116,7 +126,8 @@ typename Machine<Port>::Step Machine<Port>::put(Vi& vi, Work& work, std::uint64_
     const Status status =
         vi.outlet->put(grant.ticket, data, work.remote.address - grant.address, work.handle);
     if (status == Status::ok) work.handle = {};
-    if (status == Status::refused) {  // the news that the right is over is on its way
+    if (status == Status::refused) {  // the news that the right is over is on its way, or was lost
+      vi.other.grants.erase(work.remote.handle);
       finish(vi, Side::send, number, vi.reliable() ? kRdmaProtectionError : 0, 0);
       return vi.state == State::connected ? Step::left : Step::broke;
     }
@@ -228,6 +239,9 @@ void Machine<Port>::hear_end(const Notification& end) {
   const bool failed =
       end.kind == Notification::Kind::send_failed || end.kind == Notification::Kind::remote_failed;
   std::uint32_t errors = failed ? errors_of(work.operation(), end.cause) : 0;
+  if (failed && (end.cause == Refusal::bad_key || end.cause == Refusal::stale_generation) &&
+      (work.operation() == kRdmaRead || work.phase == Work::Phase::landing))
+    vi->other.grants.erase(work.remote.handle);  // whoever wants the right asks anew
   if (work.operation() == kRdmaWrite && work.phase == Work::Phase::landing) {
     if (!vi->reliable()) errors = 0;  // what was dropped is dropped
     if (errors == 0 && work.has_immediate() && !failed) {

@@ -27,6 +27,7 @@ struct Work {
   };
 
   Descriptor* descriptor = nullptr;
+  MemoryHandle own = 0;  // of the memory that the descriptor lies in
   std::uint16_t control = 0;
   Phase phase = Phase::posted;
   std::uint32_t immediate = 0;
@@ -64,6 +65,7 @@ bool read_descriptor(const Regions<Area>& regions, Tag tag, std::uint64_t max_tr
   Descriptor head;
   std::memcpy(static_cast<void*>(&head), descriptor, kHead);
   work.descriptor = descriptor;
+  work.own = handle;
   work.control = head.control;
   work.immediate = head.immediate;
   work.status = 0;

@@ -541,5 +541,195 @@ TEST_F(ViMachine, a_ticket_that_was_passed_on_is_worth_nothing_to_others) {
   EXPECT_EQ(there.state(to), State::error);
 }
 
+TEST_F(ViMachine, whoever_halts_an_inbox_ends_its_connection) {
+  connect(Reliability::delivery);
+  WorldPort::Outlet outlet(*world.ports[2]);
+  SendHandle handle;
+  EXPECT_EQ(outlet.send(here.machine().vi(from)->other.inbox, {}, 0, false, 0, handle), Status::ok);
+  world.settle();
+  EXPECT_EQ(there.state(to), State::error) << "what comes behind it would be lost in silence";
+  EXPECT_EQ(here.state(from), State::error);
+}
+
+TEST_F(ViMachine, a_message_turned_away_before_the_answer_came_ends_the_connection) {
+  from = here.make_vi();
+  to = there.make_vi();
+  const Address address = Address::of(1, std::as_bytes(std::span{"here", 4}));
+  const std::uint32_t waiter = there.machine().add_waiter(address);
+  ASSERT_EQ(here.machine().ask_for(from, {}, address, there.machine().door()), Result::success);
+  world.settle();
+  WorldPort::Outlet outlet(*world.ports[1]);
+  SendHandle handle;
+  EXPECT_EQ(outlet.send(here.machine().vi(from)->inbox->ticket(), {}, 0, false, 0, handle), Status::ok);
+  world.settle();
+  EXPECT_EQ(here.state(from), State::connect_pending);
+  ASSERT_EQ(there.machine().accept(there.machine().request_of(waiter), to), Result::success);
+  world.settle();
+  EXPECT_EQ(here.machine().outcome(from), Result::success);
+  EXPECT_EQ(here.state(from), State::error);
+  EXPECT_EQ(there.state(to), State::error);
+}
+
+TEST_P(ViLevels, a_write_that_ends_before_it_has_left_reads_no_memory_any_more) {
+  connect(GetParam());
+  world.holds_puts = true;
+  ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 4}}, kRdmaWrite)), Result::success);
+  ASSERT_EQ(world.held_puts.size(), 1u);
+  ASSERT_EQ(there.machine().deregister_memory(there.all().data(), there.handle), Result::success);
+  world.settle();
+  const bool told = GetParam() != Reliability::unreliable;
+  EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite | (told ? kRdmaProtectionError : 0u));
+  EXPECT_TRUE(world.held_puts.empty());
+}
+
+TEST_F(ViMachine, deregistering_ends_what_has_its_descriptor_there) {
+  MemoryHandle apart = 0;
+  ASSERT_EQ(here.machine().register_memory(here.all(), {here.tag, false, false}, apart), Result::success);
+  from = here.make_vi();
+  Descriptor* const first = here.descriptor({{0, 8}});
+  Descriptor* const second = here.descriptor({{8, 8}});
+  Descriptor* const third = here.descriptor({{16, 8}});
+  ASSERT_EQ(here.post_receive(from, first), Result::success);
+  ASSERT_EQ(here.machine().post_receive(from, second, apart), Result::success);
+  ASSERT_EQ(here.post_receive(from, third), Result::success);
+  ASSERT_EQ(here.machine().deregister_memory(here.all().data(), apart), Result::success);
+  EXPECT_EQ(here.done(from, Side::receive), kReceived | kFlushed) << "it stands before one that ends";
+  EXPECT_EQ(here.done(from, Side::receive), kReceived | kProtectionError);
+  EXPECT_EQ(here.done(from, Side::receive), 0u) << "it goes on";
+}
+
+TEST_F(ViMachine, deregistering_waits_for_no_descriptor_that_stands_behind_others) {
+  connect(Reliability::reception);
+  MemoryHandle apart = 0;
+  ASSERT_EQ(here.machine().register_memory(here.all(), {here.tag, false, false}, apart), Result::success);
+  Descriptor* const wrong = here.descriptor({{0, 8}});
+  wrong->control = 0xFFFF;
+  ASSERT_EQ(here.post_receive(from, here.descriptor({{0, 8}})), Result::success);
+  here.machine().vi(from)->state = State::idle;  // where what is wrong breaks nothing
+  ASSERT_EQ(here.machine().post_receive(from, wrong, apart), Result::success);
+  EXPECT_EQ(wrong->status, 0u) << "it is over, and waits for the first";
+  here.machine().vi(from)->state = State::connected;
+  ASSERT_EQ(here.machine().deregister_memory(here.all().data(), apart), Result::success);
+  EXPECT_EQ(here.done(from, Side::receive), kReceived | kFlushed);
+  EXPECT_EQ(here.done(from, Side::receive), kReceived | kFormatError);
+}
+
+TEST_F(ViMachine, asks_anew_for_a_right_that_was_refused) {
+  connect(Reliability::unreliable);
+  here.write(0, "new!");
+  ASSERT_EQ(here.machine().vi(from)->other.grants.count(there.handle), 1u);
+  there.machine().vi(to)->other.windows.erase(there.handle);  // and the news is lost
+  ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 4}}, kRdmaWrite | kImmediate)),
+            Result::success);
+  world.settle();
+  EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite);
+  ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 4}}, kRdmaWrite)), Result::success);
+  world.settle();
+  EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite);
+  EXPECT_EQ(there.text(500, 4), "new!");
+}
+
+TEST_F(ViMachine, a_connection_has_so_many_rights_and_no_more) {
+  for (const bool giver : {false, true}) {
+    connect(Reliability::delivery);
+    MemoryHandle handle = 0;
+    auto& given = there.machine().vi(to)->other.windows;
+    auto& held = here.machine().vi(from)->other.grants;
+    for (MemoryHandle other = 0xFF000000; (giver ? given.size() : held.size()) != kMostGrants; ++other) {
+      if (giver)
+        given[other] = nullptr;
+      else
+        held[other] = {};
+    }
+    ASSERT_EQ(there.machine().register_memory(there.bytes(0, 64), {there.tag, true, true}, handle),
+              Result::success);
+    Descriptor* const write = here.remote(there, 0, {{0, 4}}, kRdmaWrite);
+    write->segments[0].handle = handle;
+    ASSERT_EQ(here.post_send(from, write), Result::success);
+    world.settle();
+    EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite | kRdmaProtectionError);
+  }
+}
+
+TEST_F(ViMachine, what_found_no_memory_leaves_when_there_is_some) {
+  connect(Reliability::delivery);
+  ASSERT_EQ(there.post_receive(to, there.descriptor({{0, 8}})), Result::success);
+  world.no_memory = true;
+  ASSERT_EQ(here.post_send(from, here.descriptor({{0, 5}})), Result::success);
+  for (int i = 0; i != 3; ++i) {
+    here.machine().step();
+    EXPECT_TRUE(here.machine().restless());
+  }
+  world.no_memory = false;
+  world.settle();
+  EXPECT_EQ(here.done(from, Side::send), kSent);
+  EXPECT_EQ(there.done(to, Side::receive), kReceived);
+}
+
+// A port that takes what an outbox has, or nothing.
+struct DoorPort {
+  Status say(const Ticket&, std::span<const std::byte> data, std::uint64_t) {
+    if (shut) return Status::queue_full;
+    Message message;
+    std::memcpy(static_cast<void*>(&message), data.data(), sizeof message);
+    said.push_back(protocols::in_wire_order(message));
+    return Status::ok;
+  }
+
+  bool shut = true;
+  std::vector<Message> said;
+};
+
+TEST(ViOutbox, drops_news_of_rights_alone_when_it_is_full) {
+  DoorPort port;
+  Outbox<DoorPort> outbox(port);
+  Ticket door;
+  door.interface = 5;
+  Message message;
+  message.say = Say::grant;
+  for (message.handle = 1; message.handle <= kMostOfOne; ++message.handle)
+    outbox.add(door, message, message.handle != 1);
+  for (int i = 0; i != 3; ++i) {
+    message.say = Say::disconnect;
+    outbox.add(door, message);
+  }
+  port.shut = false;
+  outbox.pump([](const Ticket&, const Message&) { ADD_FAILURE(); });
+  ASSERT_EQ(port.said.size(), kMostOfOne);
+  EXPECT_EQ(port.said[0].handle, 1u) << "somebody has asked for it";
+  EXPECT_EQ(port.said[1].handle, 5u) << "the oldest three have gone";
+  for (std::size_t i = kMostOfOne - 3; i != kMostOfOne; ++i) EXPECT_EQ(port.said[i].say, Say::disconnect);
+}
+
+TEST(ViOutbox, has_a_bound_for_everything) {
+  DoorPort port;
+  Outbox<DoorPort> outbox(port);
+  Message message;
+  message.say = Say::deny;
+  for (std::size_t i = 0; i != kBeyond * kMostOfOne + 10; ++i) outbox.add({}, message);
+  message.say = Say::grant;
+  outbox.add({}, message, true);
+  port.shut = false;
+  outbox.pump([](const Ticket&, const Message&) { ADD_FAILURE(); });
+  EXPECT_EQ(port.said.size(), kBeyond * kMostOfOne);
+  EXPECT_TRUE(outbox.empty());
+}
+
+TEST(ViOutbox, says_the_last_news_of_a_right_alone) {
+  DoorPort port;
+  Outbox<DoorPort> outbox(port);
+  Message message;
+  for (int i = 0; i != 10; ++i) {
+    for (const Say say : {Say::grant, Say::revoke}) {
+      message.say = say;
+      for (message.handle = 1; message.handle != 4; ++message.handle) outbox.add({}, message, true);
+    }
+  }
+  port.shut = false;
+  outbox.pump([](const Ticket&, const Message&) { ADD_FAILURE(); });
+  ASSERT_EQ(port.said.size(), 3u);
+  for (const Message& said : port.said) EXPECT_EQ(said.say, Say::revoke);
+}
+
 }  // namespace
 }  // namespace hamlyn::test

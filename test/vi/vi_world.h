@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -82,6 +83,7 @@ class WorldPort {
   };
 
   WorldPort(ViWorld& of, std::uint64_t number) : world(of), id(number) {}
+  void close() noexcept {}
 
   std::unique_ptr<Inbox> make_inbox(std::uint32_t, bool halts) {
     return std::make_unique<Inbox>(*this, halts);
@@ -147,6 +149,10 @@ class ViWorld {
 
   std::mt19937_64 chance;
   std::uint64_t crowded = 0;  // percent
+  // Puts are taken and do not leave: their memory is read until they are cancelled.
+  bool holds_puts = false;
+  bool no_memory = false;                     // for sends
+  std::vector<std::uint64_t> held_puts = {};  // their sequences
   std::deque<Flight> under_way;
   std::uint64_t sequences = 0;
   std::vector<std::unique_ptr<WorldPort>> ports;
@@ -204,6 +210,7 @@ inline Status WorldPort::say(const Ticket& to, std::span<const std::byte> data, 
 inline Status WorldPort::Outlet::send(const Ticket& to, std::span<const std::byte> data, std::uint64_t word,
                                       bool acknowledged, std::uint64_t token, SendHandle& handle) {
   ViWorld& world = port_.world;
+  if (world.no_memory) throw std::bad_alloc();
   if (world.ports[to.interface - 1]->dead) return Status::link_ended;
   if (world.no_room()) return Status::queue_full;
   ViWorld::Flight flight{
@@ -220,6 +227,11 @@ inline Status WorldPort::Outlet::put(const Ticket& to, std::span<const std::byte
   ViWorld& world = port_.world;
   if (world.ports[to.interface - 1]->dead) return Status::link_ended;
   if (world.no_room()) return Status::connecting;
+  if (world.holds_puts) {
+    handle.sequence = ++world.sequences;
+    world.held_puts.push_back(handle.sequence);
+    return Status::pending;
+  }
   ViWorld::Flight flight{.kind = ViWorld::Flight::Kind::put,
                          .from = port_.id,
                          .to = to.interface,
@@ -234,7 +246,7 @@ inline Status WorldPort::Outlet::put(const Ticket& to, std::span<const std::byte
 inline Status WorldPort::Outlet::fence(const Ticket& to, std::uint64_t token) {
   ViWorld& world = port_.world;
   if (world.ports[to.interface - 1]->dead) return Status::link_ended;
-  if (world.no_room()) return Status::queue_full;
+  if (world.no_room() || !world.held_puts.empty()) return Status::queue_full;
   ViWorld::Flight flight{
       .kind = ViWorld::Flight::Kind::fence, .from = port_.id, .to = to.interface, .ticket = to};
   flight.token = token;
@@ -259,6 +271,7 @@ inline Status WorldPort::Outlet::get(const Ticket& from, std::uint64_t offset, W
   return Status::pending;
 }
 inline void WorldPort::Outlet::cancel(SendHandle handle) noexcept {
+  std::erase(port_.world.held_puts, handle.sequence);
   for (ViWorld::Flight& flight : port_.world.under_way)
     if (flight.sequence == handle.sequence) flight.cancelled = true;
 }

@@ -573,6 +573,50 @@ TEST_F(Vipl, connects_with_itself_and_sleeps_while_another_thread_sends) {
   });
 }
 
+TEST_F(Vipl, wakes_who_waits_for_a_receive_when_nobody_has_connected) {
+  in_child([&] {
+    Opened opened(device());
+    VIP_VI_HANDLE vi = opened.make_vi();
+    ASSERT_EQ(VipPostRecv(vi, opened.descriptor(0, 64), opened.handle), VIP_SUCCESS);
+    std::thread sleeping([&] { EXPECT_EQ(opened.received(vi), kReceived | VIP_STATUS_DESC_FLUSHED_ERROR); });
+    NetAddress own(opened.nic, "one"), asked(opened.nic, "nobody");
+    VIP_VI_ATTRIBUTES other;
+    EXPECT_EQ(VipConnectPeerRequest(vi, own.get(), asked.get(), 20), VIP_SUCCESS);
+    EXPECT_EQ(VipConnectPeerWait(vi, &other), VIP_TIMEOUT);
+    sleeping.join();
+  });
+}
+
+TEST_F(Vipl, rights_at_many_regions_leave_room_for_what_is_told) {
+  in_child([&] {
+    constexpr VIP_UINT32 kRegions = 100, kBytes = 4096;
+    Opened opened(device(), false);
+    VIP_VI_HANDLE one = opened.make_vi(VIP_SERVICE_RELIABLE_RECEPTION),
+                  other = opened.make_vi(VIP_SERVICE_RELIABLE_RECEPTION);
+    std::thread accepting([&] { opened.accept(other, "regions"); });
+    ASSERT_EQ(opened.connect(one, node(), "regions"), VIP_SUCCESS);
+    accepting.join();
+    for (VIP_UINT32 i = 0; i != kRegions; ++i) {
+      VIP_MEM_ATTRIBUTES attributes = {opened.tag, VIP_TRUE, VIP_TRUE};
+      VIP_MEM_HANDLE handle = 0;
+      unsigned char* const region = opened.data(8192) + i * kBytes;
+      ASSERT_EQ(VipRegisterMem(opened.nic, region, kBytes, &attributes, &handle), VIP_SUCCESS);
+      *opened.data(0) = static_cast<unsigned char>(i + 1);
+      VIP_DESCRIPTOR* const write =
+          opened.remote(VIP_CONTROL_OP_RDMAWRITE, reinterpret_cast<std::uintptr_t>(region), handle, 0, 1);
+      ASSERT_EQ(VipPostSend(one, write, opened.handle), VIP_SUCCESS);
+      ASSERT_EQ(opened.sent(one), VIP_STATUS_DONE | VIP_STATUS_OP_RDMA_WRITE) << i;
+      ASSERT_EQ(*region, i + 1);
+    }
+    for (int i = 0; i != 100; ++i) {
+      ASSERT_EQ(VipPostRecv(other, opened.descriptor(64, 64), opened.handle), VIP_SUCCESS);
+      ASSERT_EQ(VipPostSend(one, opened.descriptor(0, 4), opened.handle), VIP_SUCCESS);
+      ASSERT_EQ(opened.sent(one), kSent);
+      ASSERT_EQ(opened.received(other), kReceived);
+    }
+  });
+}
+
 TEST_F(Vipl, notifies_once_in_a_thread_of_its_own) {
   in_child([&] {
     Opened opened(device());
