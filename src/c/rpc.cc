@@ -135,6 +135,7 @@ struct hamlyn_rpc_call {
   Reply& reply;
   Said said = Said::nothing;
   Ran why = Ran::done;  // it is not owed
+  Owed owed{nullptr};
   std::array<char, kMostText + 1> text{};
 };
 
@@ -186,6 +187,7 @@ struct hamlyn_rpc_server {
       case hamlyn_rpc_call::Said::failed:
         throw std::runtime_error(one.text.data());
       case hamlyn_rpc_call::Said::later:
+        one.owed.returned();
         return Ran::later;
       case hamlyn_rpc_call::Said::not_owed:
         return one.why;
@@ -272,7 +274,7 @@ hamlyn_status hamlyn_rpc_later(hamlyn_rpc_call* call, hamlyn_rpc_owed** owed) {
     call->said = later ? hamlyn_rpc_call::Said::later : hamlyn_rpc_call::Said::not_owed;
     call->why = ran;
     if (!later) return ran == Ran::too_many ? hamlyn::Status::queue_full : hamlyn::Status::no_buffer;
-    own->it = later;
+    own->it = call->owed = later;
     *owed = own.release();
     return hamlyn::Status::ok;
   });

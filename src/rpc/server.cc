@@ -234,12 +234,12 @@ ServerCore::ServerCore(Interface& interface, std::string_view name, std::vector<
 
 ServerCore::~ServerCore() {
   stop();
+  inside_->home->leave();  // before the drain: an answer that asks after its call enters from there
   const bool own = inside_->calls.close_and_drain<Guard>(inside_->lock, [&] { inside_->waiting.changed(); });
   if (!own) {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
-  inside_->home->leave();
   if (const Guard guard(inside_->lock); guard) inside_->machine.close();
   try {
     inside_->interface.withdraw(inside_->name);

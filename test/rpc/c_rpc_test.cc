@@ -37,6 +37,7 @@ void minus(void*, hamlyn_rpc_call* call, const void* arguments, std::size_t leng
 struct Context {
   std::atomic<hamlyn_rpc_owed*> owed{nullptr};  // set behind `caller`
   hamlyn_rpc_caller caller{};
+  std::atomic<bool> given{false}, may_return{false};
 };
 hamlyn_rpc_owed* owed_by(const Context& context) { return context.owed; }
 
@@ -55,6 +56,22 @@ void later(void* context, hamlyn_rpc_call* call, const void*, std::size_t) {
     EXPECT_EQ(another, nullptr);
   }
 }
+// An answer that another thread gives while its procedure goes on.
+void early(void* context, hamlyn_rpc_call* call, const void* arguments, std::size_t length) {
+  auto& own = *static_cast<Context*>(context);
+  hamlyn_rpc_owed* owed = nullptr;
+  ASSERT_EQ(hamlyn_rpc_later(call, &owed), HAMLYN_OK);
+  std::thread([&] {
+    EXPECT_EQ(hamlyn_rpc_owed_give(owed, "x", 1), HAMLYN_OK);
+    EXPECT_EQ(hamlyn_rpc_owed_free(owed), HAMLYN_OK);
+  }).join();
+  own.given = true;
+  own.given.notify_all();
+  own.may_return.wait(false);
+  EXPECT_EQ(hamlyn_rpc_call_caller(call, &own.caller), HAMLYN_OK);
+  const auto* const bytes = static_cast<const char*>(arguments);
+  EXPECT_EQ(std::string(bytes, length), std::string(5000, 'a'));
+}
 void nothing(void*, hamlyn_rpc_call*, const void*, std::size_t) {}
 void zeros(void*, hamlyn_rpc_call* call, const void* arguments, std::size_t length) {
   std::uint32_t count = 0;
@@ -67,9 +84,10 @@ void zeros(void*, hamlyn_rpc_call* call, const void* arguments, std::size_t leng
 constexpr hamlyn_rpc_procedure kProcedures[] = {{"minus(i32,i32)->i32", minus},
                                                 {"later()->text", later},
                                                 {"nothing()->nothing", nothing},
-                                                {"raw_zeros(u32)->u8", zeros}};
-constexpr const char* kSignatures[] = {"later()->text", "minus(i32,i32)->i32", "nothing()->nothing",
-                                       "raw_zeros(u32)->u8", "newer()->nothing"};
+                                                {"raw_zeros(u32)->u8", zeros},
+                                                {"early(text)->u8", early}};
+constexpr const char* kSignatures[] = {"later()->text",      "minus(i32,i32)->i32", "nothing()->nothing",
+                                       "raw_zeros(u32)->u8", "newer()->nothing",    "early(text)->u8"};
 
 class CRpc : public testing::Test {
  protected:
@@ -173,6 +191,26 @@ TEST_F(CRpc, calls_by_number_and_answers_at_once_or_later) {
   });
 }
 
+TEST_F(CRpc, answer_that_is_given_early_leaves_when_the_procedure_returns) {
+  with_server([](hamlyn_interface* interface, Context& context) {
+    hamlyn_rpc_client* client = client_of(interface, "c");
+    ASSERT_NE(client, nullptr);
+    const std::string said(5000, 'a');
+    hamlyn_rpc_id call;
+    hamlyn_rpc_result result;
+    char out = 0;
+    ASSERT_EQ(hamlyn_rpc_start(client, 5, said.data(), said.size(), nullptr, &call), HAMLYN_OK);
+    context.given.wait(false);
+    EXPECT_EQ(hamlyn_rpc_wait(client, &call, 0, &out, 1, &result), HAMLYN_TIMED_OUT);
+    context.may_return = true;
+    context.may_return.notify_all();
+    EXPECT_EQ(hamlyn_rpc_wait(client, &call, HAMLYN_FOREVER, &out, 1, &result), HAMLYN_OK);
+    EXPECT_EQ(out, 'x');
+    EXPECT_EQ(context.caller.user, ::geteuid());
+    EXPECT_EQ(hamlyn_rpc_client_free(client), HAMLYN_OK);
+  });
+}
+
 TEST_F(CRpc, says_why_a_call_was_not_done) {
   with_server([](hamlyn_interface* interface, Context& context) {
     hamlyn_rpc_client* const client = client_of(interface, "c");
@@ -271,7 +309,8 @@ TEST_F(CRpc, refuses_what_cannot_be) {
     ASSERT_NE(client, nullptr);
     hamlyn_rpc_result result;
     hamlyn_rpc_id call;
-    EXPECT_EQ(hamlyn_rpc_do(client, 5, nullptr, 0, nullptr, nullptr, 0, &result), kWrong);
+    EXPECT_EQ(hamlyn_rpc_do(client, std::size(kSignatures), nullptr, 0, nullptr, nullptr, 0, &result),
+              kWrong);
     EXPECT_EQ(hamlyn_rpc_do(client, 2, nullptr, 1, nullptr, nullptr, 0, &result), kWrong);
     EXPECT_EQ(hamlyn_rpc_do(client, 2, nullptr, 0, nullptr, nullptr, 1, &result), kWrong);
     EXPECT_EQ(hamlyn_rpc_do(client, 2, nullptr, 0, nullptr, nullptr, 0, nullptr), kWrong);

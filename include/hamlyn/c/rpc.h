@@ -109,7 +109,8 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_call_caller(const hamlyn_rpc_call* cal
 // `cancelled`: 1, its caller has given up, or its time is over. Runs the interface.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_call_cancelled(const hamlyn_rpc_call* call, int* cancelled);
 
-// As hamlyn_rpc_answer; link_ended: the caller, or the server, has gone.
+// As hamlyn_rpc_answer; link_ended: the caller, or the server, has gone. Before the procedure has returned
+// the answer is kept, and leaves when it returns.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_owed_give(hamlyn_rpc_owed* owed, const void* result, size_t length);
 // As hamlyn_rpc_fail, and link_ended.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_owed_fail(hamlyn_rpc_owed* owed, const char* text);

@@ -7,7 +7,7 @@
 //   HAMLYN_RPC(Library, find)                             // find(u64)->text
 //
 // The call goes on until then, and keeps its stack. Views among its arguments are good only until the handler
-// returns.
+// returns. An answer that is given before is kept, and leaves when the handler returns.
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -35,6 +35,8 @@ class Owed {
   Status give(std::span<const std::byte> data) noexcept;
   Status fail(hamlyn::rpc::Cause cause, std::string_view words) noexcept;
   bool cancelled() const noexcept;
+  // The handler has returned: from here on it looks at nothing of the call.
+  void returned() noexcept;
 
  private:
   std::shared_ptr<Deferred> call_;
@@ -59,9 +61,9 @@ class [[nodiscard]] Answer {
   Answer(Answer&&) noexcept = default;
   Answer& operator=(Answer&&) noexcept = default;
 
-  // Answers, once. ok: its caller is told; link_ended: its caller, or the server, has gone; too_long: for the
-  // room that the caller has, which is told so; no_buffer: no memory, the same; invalid: it was answered, or
-  // moved; forked.
+  // Answers, once. ok: its caller is told, once the handler has returned; link_ended: its caller, or the
+  // server, has gone; too_long: for the room that the caller has, which is told so; no_buffer: no memory, the
+  // same; invalid: it was answered, or moved; forked.
   Status give(const Value& value) noexcept requires(!std::is_void_v<Returned>) {
     static_assert(internal_::rpc::Returns<Returned>);
     if (!owed_) return Status::invalid;

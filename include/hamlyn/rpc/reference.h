@@ -61,7 +61,8 @@ namespace rpc {
 // returns. Threads: any. Owner: nobody.
 class Readable {
  public:
-  // Bytes of it.
+  // Bytes of it, as the caller says: however many, and perhaps more than it has. Bound them before memory is
+  // made for them.
   std::size_t size() const noexcept { return part_.length; }
   // Copies what stands at `offset`, as much as `into` holds. The caller may change it meanwhile. Waits for
   // no longer than that, and than the call has time. ok; out_of_bounds; refused: it is not lent any more, or
@@ -79,7 +80,8 @@ class Readable {
 // returns. Threads: any. Owner: nobody.
 class Writable {
  public:
-  // Bytes of it.
+  // Bytes of it, as the caller says: however many, and perhaps more than it has. Bound them before memory is
+  // made for them.
   std::size_t size() const noexcept { return part_.length; }
   // Writes at `offset`. ok: it stands there. As Readable::read.
   Status write(const Call& call, std::size_t offset, std::span<const std::byte> from,

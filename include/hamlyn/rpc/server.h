@@ -197,15 +197,18 @@ template <class Type, auto kFunction, class Hooks>
 Ran run_later(void* target, auto& arguments, hamlyn::rpc::Call& call) {
   auto [owed, ran] = go_on(call);
   if (!owed) return ran;
-  const TellsAfter<kFunction, Hooks> after(Target<Type, Hooks>::hooks(target), call);
-  try {
-    hamlyn::rpc::Answer<typename ShapeAt<kFunction>::Result> answer(owed);
-    invoke_on<Type, kFunction, Hooks>(target, call, arguments, std::move(answer));
-  } catch (const std::exception& error) {
-    static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, error.what()));
-  } catch (...) {
-    static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, "something that is no std::exception"));
+  {
+    const TellsAfter<kFunction, Hooks> after(Target<Type, Hooks>::hooks(target), call);
+    try {
+      hamlyn::rpc::Answer<typename ShapeAt<kFunction>::Result> answer(owed);
+      invoke_on<Type, kFunction, Hooks>(target, call, arguments, std::move(answer));
+    } catch (const std::exception& error) {
+      static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, error.what()));
+    } catch (...) {
+      static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, "something that is no std::exception"));
+    }
   }
+  owed.returned();  // behind all that looks at the call
   return Ran::later;
 }
 template <class Type, auto kFunction, class Hooks>
