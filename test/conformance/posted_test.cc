@@ -1,6 +1,7 @@
 // Messages to posted buffers (paper 2, section 3.1): each takes the oldest buffer, whatever its length.
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,6 +30,10 @@ class Posted : public Conformance {
   }
   void post(OwnedPostedSlot& slot, std::size_t which, std::size_t length = kBuffer) {
     ASSERT_EQ(slot.post(buffer(which, length), which), Status::ok);
+  }
+  // Bytes of a message that may be pending for as long as the test.
+  std::span<const std::byte> kept(std::size_t length, std::uint64_t seed) {
+    return sent_.emplace_back(pattern(length, seed));
   }
   Status end_of(Terminus& terminus, const SendHandle& handle) {
     until([&] { return terminus.status(handle) != Status::pending; });
@@ -71,6 +76,9 @@ class Posted : public Conformance {
   }
 
   std::vector<std::byte> memory = std::vector<std::byte>(32 * kBuffer, std::byte{0xEE});
+
+ private:
+  std::deque<std::vector<std::byte>> sent_;
 };
 
 TEST_P(Posted, take_messages_of_any_length_with_the_senders_word) {
@@ -187,7 +195,7 @@ TEST_P(Posted, that_are_missing_are_told_to_who_asks) {
   Terminus terminus(alice.core, 8);
   for (const std::size_t length : {8u, 5000u}) {
     SendHandle handle;
-    ASSERT_EQ(terminus.send_posted(slot.ticket(), pattern(length, 1), 0, {.acknowledged = true}, &handle),
+    ASSERT_EQ(terminus.send_posted(slot.ticket(), kept(length, 1), 0, {.acknowledged = true}, &handle),
               Status::pending);
     EXPECT_EQ(end_of(terminus, handle), Status::refused);
     expect_cause(terminus.refusal(handle), Refusal::no_buffer, length);
@@ -207,7 +215,7 @@ TEST_P(Posted, that_are_too_short_stay_for_the_next_message) {
   post(slot, 0, 100);
   for (const std::size_t length : {101u, 5000u}) {
     SendHandle handle;
-    ASSERT_EQ(terminus.send_posted(slot.ticket(), pattern(length, 1), 0, {.acknowledged = true}, &handle),
+    ASSERT_EQ(terminus.send_posted(slot.ticket(), kept(length, 1), 0, {.acknowledged = true}, &handle),
               Status::pending);
     EXPECT_EQ(end_of(terminus, handle), Status::refused);
     expect_cause(terminus.refusal(handle), Refusal::too_long, length);
@@ -235,7 +243,7 @@ TEST_P(Posted, halt_their_slot_so_that_nothing_overtakes_the_message_that_had_no
     post(slot, 1);
     for (const std::size_t length : {8u, 3000u}) {
       SendHandle handle;
-      ASSERT_EQ(terminus.send_posted(slot.ticket(), pattern(length, 1), 0, {.acknowledged = true}, &handle),
+      ASSERT_EQ(terminus.send_posted(slot.ticket(), kept(length, 1), 0, {.acknowledged = true}, &handle),
                 Status::pending);
       EXPECT_EQ(end_of(terminus, handle), Status::refused);
       expect_cause(terminus.refusal(handle), cause, length);
@@ -528,13 +536,13 @@ TEST_P(Posted, are_sent_to_the_long_way_while_all_entries_await_acknowledgements
   for (std::size_t i = 0; i != 4; ++i) post(slot, i);
   Terminus terminus(alice.core, 1);
   SendHandle handle;
-  until([&] { return terminus.send_posted(slot.ticket(), pattern(8, 1), 0, {}, &handle) == Status::ok; });
+  until([&] { return terminus.send_posted(slot.ticket(), kept(8, 1), 0, {}, &handle) == Status::ok; });
   const bool local = alice.core.find_link(bob.id)->local() != nullptr;
   EXPECT_EQ(terminus.cached_posted(slot.ticket()) != nullptr, local);
-  ASSERT_EQ(terminus.send_posted(slot.ticket(), pattern(8, 1), 0, {.acknowledged = true}, &handle),
+  ASSERT_EQ(terminus.send_posted(slot.ticket(), kept(8, 1), 0, {.acknowledged = true}, &handle),
             Status::pending);
   EXPECT_EQ(terminus.cached_posted(slot.ticket()), nullptr);
-  EXPECT_EQ(terminus.send_posted(slot.ticket(), pattern(8, 1), 0, {}, nullptr), Status::queue_full);
+  EXPECT_EQ(terminus.send_posted(slot.ticket(), kept(8, 1), 0, {}, nullptr), Status::queue_full);
   EXPECT_EQ(end_of(terminus, handle), Status::ok);
   EXPECT_EQ(terminus.cached_posted(slot.ticket()) != nullptr, local);
 }

@@ -20,6 +20,7 @@
 #include "segment/clerk_wire.h"
 #include "segment/registry.h"
 #include "tool/transfer_wire.h"
+#include "vi/vi_wire.h"
 
 namespace hamlyn::test {
 namespace {
@@ -121,6 +122,20 @@ std::vector<Structure> structures() {
         FIELD(internal_::rpc::Admission, long_generation), FIELD(internal_::rpc::Admission, long_key),
         FIELD(internal_::rpc::Admission, long_bound), FIELD(internal_::rpc::Admission, long_incarnation),
         FIELD(internal_::rpc::Admission, mark)}},
+      {"vi::Message",
+       sizeof(internal_::vi::Message),
+       {FIELD(internal_::vi::Message, version),      FIELD(internal_::vi::Message, say),
+        FIELD(internal_::vi::Message, detail),       FIELD(internal_::vi::Message, reliability),
+        FIELD(internal_::vi::Message, from),         FIELD(internal_::vi::Message, to),
+        FIELD(internal_::vi::Message, from_session), FIELD(internal_::vi::Message, to_session),
+        FIELD(internal_::vi::Message, max_transfer), FIELD(internal_::vi::Message, qos),
+        FIELD(internal_::vi::Message, handle),       FIELD(internal_::vi::Message, enables),
+        FIELD(internal_::vi::Message, address),      FIELD(internal_::vi::Message, length),
+        FIELD(internal_::vi::Message, door),         FIELD(internal_::vi::Message, slot),
+        FIELD(internal_::vi::Message, own_host),     FIELD(internal_::vi::Message, asked_host),
+        FIELD(internal_::vi::Message, own_length),   FIELD(internal_::vi::Message, asked_length),
+        FIELD(internal_::vi::Message, reserved),     FIELD(internal_::vi::Message, own),
+        FIELD(internal_::vi::Message, asked)}},
       {"tool::Greeting",
        sizeof(tool::Greeting),
        {FIELD(tool::Greeting, head), FIELD(tool::Greeting, expected), FIELD(tool::Greeting, verdict)}},
@@ -143,10 +158,14 @@ std::vector<Structure> tables_of_the_page() {
   const std::regex row(R"(\| (\d+) \| (\d+) \| (\w+) \|.*)");
   std::vector<Structure> found;
   std::smatch parts;
+  bool of_structure = false;
   for (std::string line; std::getline(page, line);) {
     if (std::regex_match(line, parts, heading)) {
       found.push_back({parts[1], std::stoul(parts[2]), {}});
-    } else if (!found.empty() && std::regex_match(line, parts, row)) {
+      of_structure = true;
+    } else if (line.starts_with("## ")) {
+      of_structure = false;
+    } else if (of_structure && std::regex_match(line, parts, row)) {
       found.back().fields.push_back({parts[3], std::stoul(parts[1]), std::stoul(parts[2])});
     }
   }
