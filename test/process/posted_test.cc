@@ -48,11 +48,12 @@ TEST_F(PostedSlots, wake_who_sleeps_on_their_queue) {
     PostedSlot slot(arrivals, {.buffers = 2});
     std::array<std::byte, 64> memory{};
     const Ticket ticket = slot.ticket();
+    const auto data = numbers(16);
     std::thread sends([&] {
       Terminus terminus(sender);
       for (std::uint64_t i = 0; i < 200;) {
         SendHandle handle;
-        Status status = terminus.send_posted(ticket, numbers(16), i, {.acknowledged = true}, &handle);
+        Status status = terminus.send_posted(ticket, data, i, {.acknowledged = true}, &handle);
         if (status == Status::pending) status = terminus.wait(handle, kPatience);
         if (status == Status::ok) ++i;
         ASSERT_TRUE(status == Status::ok || terminus.refusal(handle) == Refusal::no_buffer);
@@ -113,12 +114,12 @@ TEST_F(PostedSlots, have_one_buffer_at_least_and_a_key_that_changes) {
     ASSERT_EQ(slot.post(memory, 1), Status::ok);
     const Ticket old = slot.ticket();
     slot.change_key();
+    const auto data = numbers(8);
     Terminus terminus(sender);
     for (const bool good : {false, true}) {
       SendHandle handle;
-      ASSERT_EQ(
-          terminus.send_posted(good ? slot.ticket() : old, numbers(8), 0, {.acknowledged = true}, &handle),
-          Status::pending);
+      ASSERT_EQ(terminus.send_posted(good ? slot.ticket() : old, data, 0, {.acknowledged = true}, &handle),
+                Status::pending);
       EXPECT_EQ(terminus.wait(handle, kPatience), good ? Status::ok : Status::refused);
     }
   });
