@@ -1,16 +1,15 @@
-// Buffers that a receiver posts, and senders that name no place (docs/slots.md, "Posted buffers").
+// Buffers that a receiver posts, and a sender that names no place (docs/slots.md, "Posted buffers"). The
+// sender has as many messages under way as there are buffers; each buffer that is posted again is told to it.
 //
 //   posted          receives; starts itself a second time as the sender
 //   posted NAME     sends to whoever has published NAME
 #include <hamlyn/hamlyn.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
 #include "check.h"
@@ -22,6 +21,21 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kBuffers = 8, kBytes = 4096;
 constexpr std::uint64_t kMessages = 20;
+
+// The next message of a slot with posted buffers. Any failure of a link or of the other side ends the
+// program.
+hamlyn::Notification next(hamlyn::NotificationQueue& queue) {
+  hamlyn::Notification n;
+  check(queue.receive(n, 30s));
+  require(n.kind == hamlyn::Notification::Kind::message,
+          "the other side has gone, or sends what it must not");
+  return n;
+}
+
+// Throws unless a message has left, or will. Its bytes must stay until then.
+void leaves(hamlyn::Status status) {
+  if (status != hamlyn::Status::pending) check(status);
+}
 
 int receive() {
   const std::string name = "posted." + std::to_string(getpid());
@@ -35,50 +49,53 @@ int receive() {
   for (std::size_t i = 0; i < kBuffers; ++i) check(slot.post(buffers[i], i));
   interface.publish(name, slot.ticket());
 
-  std::uint64_t received = 0, bytes = 0, without_buffer = 0;
-  while (received < kMessages) {
-    hamlyn::Notification n;
-    check(queue.receive(n, 30s));
-    if (n.kind == hamlyn::Notification::Kind::protocol_error) {  // told to the sender, too
-      without_buffer += n.word;
-      continue;
-    }
-    require(n.kind != hamlyn::Notification::Kind::link_ended, "the sender has gone");
-    if (n.slot != slot.number()) continue;
-    // A buffer whose message lost its rest is `failed`, and ours again as any other.
-    if (n.kind == hamlyn::Notification::Kind::message) {
-      require(n.word == received, "messages take buffers in the order in which they were sent");
-      ++received;
-      bytes += n.length;
-    }
-    check(slot.post(buffers[n.offset], n.offset));
-  }
-  std::printf("%llu messages, %llu bytes, in %zu buffers; %llu times none was free\n",
-              static_cast<unsigned long long>(received), static_cast<unsigned long long>(bytes), kBuffers,
-              static_cast<unsigned long long>(without_buffer));
-  return sender.wait() ? 0 : 1;
-}
+  // The first message is the ticket by which the sender is told of free buffers. It is a stranger's until it
+  // was looked at: it must lead to whoever has sent it.
+  hamlyn::Notification n = next(queue);
+  hamlyn::Ticket freed;
+  require(n.length == sizeof freed, "no ticket came");
+  std::memcpy(&freed, buffers[n.offset].data(), sizeof freed);
+  require(invalid(freed) == nullptr && freed.posted() && freed.interface == n.peer,
+          "no ticket of the sender's");
 
-// Sends a message, and again if no buffer was free for it: the receiver is behind.
-void deliver(hamlyn::Terminus& terminus, const hamlyn::Ticket& ticket, std::string_view text,
-             std::uint64_t word) {
-  for (;;) {
-    hamlyn::SendHandle handle;
-    hamlyn::Status status =
-        terminus.send_posted(ticket, std::as_bytes(std::span(text)), word, {.acknowledged = true}, &handle);
-    if (status == hamlyn::Status::pending) status = terminus.wait(handle, 30s);
-    const bool behind =
-        status == hamlyn::Status::refused && terminus.refusal(handle) == hamlyn::Refusal::no_buffer;
-    if (!behind) return check(status);
-    std::this_thread::sleep_for(1ms);
+  hamlyn::Terminus terminus{interface};
+  std::uint64_t bytes = 0;
+  for (std::uint64_t received = 0;; ++received) {
+    check(slot.post(buffers[n.offset], n.offset));
+    leaves(terminus.send_posted(freed, {}, n.offset));
+    if (received == kMessages) break;
+    n = next(queue);
+    require(n.word == received, "messages take buffers in the order in which they were sent");
+    bytes += n.length;
   }
+  std::printf("%llu messages, %llu bytes, in %zu buffers\n", static_cast<unsigned long long>(kMessages),
+              static_cast<unsigned long long>(bytes), kBuffers);
+  return sender.wait() ? 0 : 1;
 }
 
 int send(const char* name) {
   hamlyn::Interface interface;
+  hamlyn::NotificationQueue queue{interface};
+  // Nothing lands here but the news that a buffer is free: the buffers are empty.
+  hamlyn::PostedSlot freed{queue, {.buffers = kBuffers}};
+  for (std::size_t i = 0; i < kBuffers; ++i) check(freed.post(std::span<std::byte>{}, i));
+
   const hamlyn::Ticket ticket = interface.lookup(name, 30s);
   hamlyn::Terminus terminus{interface};
-  for (std::uint64_t i = 0; i < kMessages; ++i) deliver(terminus, ticket, std::string(100 * i, 'x'), i);
+  check(terminus.connect(ticket, 30s));
+  const hamlyn::Ticket own = freed.ticket();
+  leaves(terminus.send_posted(ticket, std::as_bytes(std::span{&own, 1}), 0));
+  std::size_t free = kBuffers - 1;
+  for (std::uint64_t i = 0; i < kMessages; ++i, --free) {
+    for (; free == 0; ++free) check(freed.post(std::span<std::byte>{}, next(queue).offset));
+    hamlyn::SendHandle handle;
+    const std::string text(100 * i, 'x');
+    const hamlyn::Status status =
+        terminus.send_posted(ticket, std::as_bytes(std::span(text)), i, {}, &handle);
+    check(status == hamlyn::Status::pending ? terminus.wait(handle, 30s) : status);
+  }
+  // The receiver has them all when it has posted each buffer again.
+  for (; free != kBuffers; ++free) next(queue);
   return 0;
 }
 

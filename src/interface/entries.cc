@@ -199,7 +199,6 @@ template Refusal Core::deposit_grouped<true>(Link&, SlotRecord&, const Packet&, 
 void Core::notify(SlotRecord& slot, const MetadataEntry& entry, Notification& notification) noexcept {
   notification.message_id = entry.message;
   notification.offset = entry.offset;
-  notification.length = slot.posted == nullptr ? entry_bytes(slot, entry) : entry.length;
   HAMLYN_ASSERT(slot.unread < slot.entry_count,
                 "an entry is not armed again before its notification is taken");
   slot.counters->most_entries = std::max(slot.counters->most_entries, ++slot.unread);
@@ -224,6 +223,7 @@ void Core::complete(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t en
   notification.kind = Notification::Kind::message;
   notification.slot = slot.number(slot_index);
   notification.entry = entry_index;
+  notification.length = entry_bytes(slot, entry);
   notification.peer = peer;
   notify(slot, entry, notification);
 }
@@ -257,6 +257,7 @@ void Core::fail(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t entry_
   notification.entry = entry_index;
   notification.peer = peer;
   notification.word = static_cast<std::uint64_t>(why);
+  notification.length = slot.posted == nullptr ? entry_bytes(slot, entry) : entry.length;
   notify(slot, entry, notification);
 }
 

@@ -154,7 +154,8 @@ Status Terminus::send(const Ticket& ticket, std::uint32_t count, std::span<const
   // A message that is stored in place has landed before anybody could ask, and one packet tells of it: to be
   // asked for an acknowledgement it goes as packets.
   work.in_place = !options.acknowledged && store_in_place(work, ticket, data, options.offset);
-  work.from_area = work.area_gone = work.is_put = work.is_posted = false;
+  work.from_area = work.area_gone = false;
+  work.kind = Work::Kind::message;
   return post(work, ticket, count, data.size(), options, handle, tried == Status::queue_full, queue);
 }
 
@@ -322,8 +323,8 @@ void Terminus::start(Work& work) noexcept {
 }
 
 Status Terminus::put_one_packet(Work& work) noexcept {
-  if (work.is_put) return put_next(work);
-  if (work.is_posted) return put_posted(work);
+  if (work.kind != Work::Kind::message)
+    return work.kind == Work::Kind::put ? put_next(work) : put_posted(work);
   if (work.parts != 0) return put_gathered(work);
   if (work.in_place) return put_in_place(work);
   const bool first = work.packets_left == 0;
@@ -339,6 +340,11 @@ Status Terminus::put_one_packet(Work& work) noexcept {
   set_entry(packet, work.ticket.entry, first ? work.count + 1 - work.packets_left : 1);
   packet.word = message_word(work.message, work.ticket.incarnation);
   const Status status = work.link->put(packet, work.data + work.sent, work.metadata.data(), priority_);
+  return packet_left(work, status, bytes, first);
+}
+
+// A packet of so many bytes has left, or has not, as `status` says.
+Status Terminus::packet_left(Work& work, Status status, std::size_t bytes, bool first) noexcept {
   if (status != Status::ok) {
     if (first) work.packets_left = 0;
     if (status == Status::link_ended) finish(work, status);
@@ -359,13 +365,15 @@ void Terminus::finish(Work& work, Status status) noexcept {
   HAMLYN_ASSERT(work.status == Status::pending || work.lent || work.left, "a message is over once");
   HAMLYN_ASSERT(status != Status::pending, "a message that is over says how");
   const bool begun = work.packets_left != 0 || work.packets_sent != 0;
+  const bool is_put = work.kind == Work::Kind::put;
   // Half of it has left: its receiver would wait for the rest, or go on remembering that it may come. (What
   // has left whole may have arrived, and its entry may be armed for another.)
-  if (begun && !work.lent && !work.left && !work.is_put &&
+  if (begun && !work.lent && !work.left && !is_put &&
       (status == Status::cancelled || (status == Status::refused && is_remembered(work.refusal))))
     abandon(work);
-  if (work.is_posted) fills_no_more(work);
-  if (work.is_put && work.notify && status != Status::ok && work.link != nullptr) give_place_back(work);
+  if (work.kind == Work::Kind::posted && work.packets_left != 0 && of_several(work))
+    --work.link->posted_under_way;
+  if (is_put && work.notify && status != Status::ok && work.link != nullptr) give_place_back(work);
   work.status = status;
   if (!work.left) core_.departures().count(-1);
   if (work.left) {
@@ -390,10 +398,11 @@ void Terminus::finish(Work& work, Status status) noexcept {
 // Says that the rest of a message will not come: of a counted one the sum that its deltas lack, of one to a
 // posted buffer the bytes.
 void Terminus::abandon(const Work& work) noexcept {
-  const std::uint32_t rest = work.is_posted    ? static_cast<std::uint32_t>(work.length - work.sent)
+  const bool posted = work.kind == Work::Kind::posted;
+  const std::uint32_t rest = posted            ? static_cast<std::uint32_t>(work.length - work.sent)
                              : work.parts == 0 ? work.packets_left
                                                : work.count - work.packets_sent;
-  const std::uint64_t whole = work.is_posted ? work.length : 0;
+  const std::uint64_t whole = posted ? work.length : 0;
   core_.abandon(*work.link, work.ticket, work.message, rest, whole << 32);
 }
 

@@ -229,6 +229,8 @@ class Terminus {
 
   struct DestinationQueue;
   struct Work {
+    enum class Kind : std::uint8_t { message, put, posted };  // `posted`: to a posted buffer
+
     Ticket ticket;
     const std::byte* data = nullptr;
     std::size_t length = 0;
@@ -260,13 +262,11 @@ class Terminus {
     Refusal refusal = Refusal::none;  // as the receiving interface has said
     bool left = false;                // whole, and not acknowledged yet
     bool held = false;                // until there is room to await its acknowledgement
-    bool is_put = false;
-    SendCredit* credit = nullptr;  // of a put, while the link lives; it may be another ticket's since
-    std::uint64_t opening = 0;     // by which it leaves
-    bool notify = false;           // of a put: its last packet says so
-    bool strided = false;          // likewise
-    bool is_posted = false;
-    bool fills = false;             // of several packets, to a posted buffer, and not over
+    Kind kind = Kind::message;
+    SendCredit* credit = nullptr;   // of a put, while the link lives; it may be another ticket's since
+    std::uint64_t opening = 0;      // by which it leaves
+    bool notify = false;            // of a put: its last packet says so
+    bool strided = false;           // likewise
     std::uint64_t posted_word = 0;  // the sender's, for the notification there
     Strides strides;
     Queue* queue = nullptr;  // hears of its end; a place is reserved there
@@ -370,7 +370,8 @@ class Terminus {
   Status posted_at_once(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                         const SendOptions& options, SendHandle* handle) noexcept;
   Status put_posted(Work& work) noexcept;
-  static void fills_no_more(Work& work) noexcept;
+  static bool of_several(const Work& work) noexcept { return work.length > work.packet_size; }
+  Status packet_left(Work& work, Status status, std::size_t bytes, bool first) noexcept;
   void abandon(const Work& work) noexcept;
   void start(Work& work) noexcept;
   void finish(Work& work, Status status) noexcept;

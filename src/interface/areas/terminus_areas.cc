@@ -57,7 +57,8 @@ Status Terminus::send_gathered(const Ticket& ticket, const Share* share, std::sp
   work.parts = parts;
   work.part = 0;
   work.part_sent = 0;
-  work.from_area = work.area_gone = work.is_put = work.is_posted = false;
+  work.from_area = work.area_gone = false;
+  work.kind = Work::Kind::message;
   if (queue != nullptr && queue->reserve(1) == 0) return Status::no_place;
   return post(work, ticket, share != nullptr ? share->count : 0, length, options, handle, false, queue);
 }

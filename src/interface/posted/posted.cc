@@ -176,6 +176,7 @@ void Core::complete_posted(SlotRecord& slot, std::uint32_t slot_index, std::uint
   notification.kind = Notification::Kind::message;
   notification.slot = slot.number(slot_index);
   notification.entry = index;
+  notification.length = entry.length;
   notification.word = slot.posted->buffer(index).word;
   notification.peer = peer;
   notify(slot, entry, notification);

@@ -86,7 +86,8 @@ class Posted {
 
   // A slot that halts takes no message to come from the first one on that it had no buffer for.
   void halt(Refusal why) noexcept {
-    if (halts_) halted_ = why;
+    HAMLYN_ASSERT(halts_, "others go on");
+    halted_ = why;
   }
   void resume() noexcept { halted_ = Refusal::none; }
   Refusal halted() const noexcept { return halted_; }

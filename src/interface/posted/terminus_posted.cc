@@ -23,8 +23,8 @@ Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> da
   Work& work = *free_.first();
   work.data = data.data();
   work.parts = 0;
-  work.in_place = work.from_area = work.area_gone = work.is_put = false;
-  work.is_posted = true;
+  work.in_place = work.from_area = work.area_gone = false;
+  work.kind = Work::Kind::posted;
   work.posted_word = word;
   return post(work, ticket, 0, data.size(), options, handle, tried == Status::queue_full, queue);
 }
@@ -54,15 +54,10 @@ Status Terminus::posted_at_once(const Ticket& ticket, std::span<const std::byte>
 
 Status Terminus::put_posted(Work& work) noexcept {
   const bool first = work.packets_left == 0;
-  if (first) {
-    start(work);
-    work.fills = work.packets_left != 1;
-    if (work.fills && work.link->posted_under_way == kPostedUnderWay) {
-      work.fills = false;
-      work.packets_left = 0;
-      return Status::pending;  // others have their turns first
-    }
-    work.link->posted_under_way += work.fills;
+  if (first) start(work);
+  if (first && of_several(work) && work.link->posted_under_way == kPostedUnderWay) {
+    work.packets_left = 0;
+    return Status::pending;  // others have their turns first
   }
   HAMLYN_ASSERT(work.sent <= work.length && work.packet_size != 0, "no more leaves than the message has");
   const auto bytes = static_cast<std::uint32_t>(std::min(work.packet_size, work.length - work.sent));
@@ -75,32 +70,11 @@ Status Terminus::put_posted(Work& work) noexcept {
                       .message = work.message,
                       .word = work.posted_word});
   const Status status = work.link->put(packet, work.data + work.sent, nullptr, priority_);
-  if (status != Status::ok) {
-    if (first) {
-      fills_no_more(work);
-      work.packets_left = 0;
-    }
-    if (status == Status::link_ended) finish(work, status);
-    return status;
+  if (status == Status::ok && of_several(work)) {
+    if (first) ++work.link->posted_under_way;
+    if (work.packets_left == 1) --work.link->posted_under_way;
   }
-  work.sent += bytes;
-  if (--work.packets_left == 0) {
-    fills_no_more(work);
-    if (work.acknowledged) {
-      await_delivery(work);
-    } else {
-      finish(work, Status::ok);
-    }
-  }
-  return Status::ok;
-}
-
-// All of it has left, or the rest will not.
-void Terminus::fills_no_more(Work& work) noexcept {
-  if (!work.fills) return;
-  HAMLYN_ASSERT(work.link->posted_under_way != 0, "each that fills a buffer was counted");
-  --work.link->posted_under_way;
-  work.fills = false;
+  return packet_left(work, status, bytes, first);
 }
 
 }  // namespace hamlyn::internal_::interface

@@ -157,8 +157,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   work.data = data.data();
   work.parts = 0;
   work.in_place = work.from_area = false;
-  work.is_put = true;
-  work.is_posted = false;
+  work.kind = Work::Kind::put;
   work.credit = &credit;
   work.opening = credit.opening;
   work.notify = options.notify;
@@ -305,7 +304,7 @@ bool Terminus::still_open(const Work& work) noexcept {
 
 bool Terminus::puts_by(const SendCredit& credit) const noexcept {
   for (const Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
-    if (work->is_put && work->credit == &credit) return true;
+    if (work->kind == Work::Kind::put && work->credit == &credit) return true;
   }
   return false;
 }
