@@ -454,7 +454,6 @@ class Machine {
     work.phase = Work::Phase::finished;
     work.status |= errors;
     if (side == Side::send) work.status |= operation_status(work.operation());
-    if (work.operation() == kRdmaRead && work.asked != 0) --vi.reads;
     if (side == Side::receive && (work.status & (kOfReceive | kOfWrite)) == 0) work.status |= kOfReceive;
     work.length = length;
     const bool failed = (work.status & kErrors & ~kFlushed) != 0;

@@ -67,7 +67,6 @@ struct ViObject {
   std::unique_ptr<typename Port::Outlet> outlet;
   Connection<Port> other;
   std::uint64_t started = 0;  // number of the first send that has not left whole
-  std::uint32_t reads = 0;    // under way
   bool restless = false;      // work waits for something that nobody tells of
   // While it is connected by a call of its own:
   Result outcome = Result::not_done;

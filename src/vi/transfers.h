@@ -47,7 +47,7 @@ typename Machine<Port>::Step Machine<Port>::advance(Vi& vi, Work& work, std::uin
     finish(vi, Side::send, number, 0, 0);
     return vi.state == State::connected ? Step::left : Step::broke;
   }
-  if ((work.control & kQueueFence) != 0 && vi.reads != 0) return Step::waits;
+  if ((work.control & kQueueFence) != 0 && vi.send.reads_before(number)) return Step::waits;
   switch (work.operation()) {
     case kRdmaWrite:
       return write(vi, work, number);
@@ -188,7 +188,6 @@ typename Machine<Port>::Step Machine<Port>::get_piece(Vi& vi, Work& work, std::u
   const Status status = vi.outlet->get(grant.ticket, work.remote.address - grant.address + work.asked,
                                        *landing, segment->address + inside - base, length, token(vi, number));
   if (status != Status::pending) return refused(vi, number, status);
-  if (work.asked == 0) ++vi.reads;
   work.asked += length;
   ++work.parts;
   return Step::left;

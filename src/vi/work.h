@@ -61,7 +61,8 @@ bool read_descriptor(const Regions<Area>& regions, Tag tag, std::uint64_t max_tr
   const auto at = reinterpret_cast<std::uintptr_t>(descriptor);
   constexpr std::uint32_t kHead = offsetof(Descriptor, segments);
   if (at % kDescriptorAlignment != 0) return false;
-  if (regions.covering({at, handle, kHead}, tag) == nullptr) return false;
+  const auto* const region = regions.covering({at, handle, kHead}, tag);
+  if (region == nullptr) return false;
   Descriptor head;
   std::memcpy(static_cast<void*>(&head), descriptor, kHead);
   work.descriptor = descriptor;
@@ -80,8 +81,7 @@ bool read_descriptor(const Regions<Area>& regions, Tag tag, std::uint64_t max_tr
     work.status = kFormatError;
     return true;
   }
-  const std::uint32_t whole = kHead + count * std::uint32_t{sizeof(Segment)};
-  if (regions.covering({at, handle, whole}, tag) == nullptr) {
+  if (!region->covers(at, kHead + count * std::uint32_t{sizeof(Segment)})) {
     work.status = kProtectionError;
     return true;
   }
@@ -139,8 +139,7 @@ class WorkQueue {
  public:
   using Notify = std::function<void(std::uint32_t vi, Descriptor*)>;
 
-  // Numbers of work: [reaped, completed) are to be taken, [completed, posted) go on.
-  std::uint64_t reaped() const noexcept { return reaped_; }
+  // Numbers of work: from `completed` to `posted` it goes on; what is older is over.
   std::uint64_t completed() const noexcept { return completed_; }
   std::uint64_t posted() const noexcept { return posted_; }
   bool full() const noexcept { return posted_ - reaped_ == kMostDescriptors; }
@@ -148,6 +147,12 @@ class WorkQueue {
   bool has_completed() const noexcept { return reaped_ != completed_; }
   bool goes_on(std::uint64_t number) const noexcept {
     return number >= completed_ && number < posted_ && at(number).phase != Work::Phase::finished;
+  }
+  // Whether an RDMA read goes on that was posted before that work.
+  bool reads_before(std::uint64_t number) const noexcept {
+    for (std::uint64_t earlier = completed_; earlier != number; ++earlier)
+      if (at(earlier).operation() == kRdmaRead && at(earlier).phase != Work::Phase::finished) return true;
+    return false;
   }
   Work& at(std::uint64_t number) noexcept { return ring_[number & (ring_.size() - 1)]; }
   const Work& at(std::uint64_t number) const noexcept { return ring_[number & (ring_.size() - 1)]; }
@@ -191,7 +196,8 @@ class WorkQueue {
   }
 
   std::vector<Work> ring_ = std::vector<Work>(16);  // a power of two, up to kMostDescriptors
-  std::uint64_t reaped_ = 0, completed_ = 0, posted_ = 0;
+  std::uint64_t reaped_ = 0;                        // from here to `completed_` it is to be taken
+  std::uint64_t completed_ = 0, posted_ = 0;
 };
 
 }  // namespace hamlyn::internal_::vi
