@@ -50,7 +50,6 @@ class Outbox {
     Out& out = all_.emplace_back();
     out.may_be_lost = may_be_lost;
     out.to = to;
-    out.message = message;
     out.on_wire = protocols::in_wire_order(message);
     out.word = kOutboxWord | ++last_;
   }
@@ -89,7 +88,6 @@ class Outbox {
  private:
   struct Out {
     Ticket to;
-    Message message;
     Message on_wire;
     std::uint64_t word = 0;
     bool under_way = false;
@@ -100,7 +98,7 @@ class Outbox {
 
   // Whether it is older news of the right that `message` is about.
   static bool says_before(const Out& out, const Ticket& to, const Message& message) noexcept {
-    const Message& other = out.message;
+    const Message other = protocols::in_wire_order(out.on_wire);
     return (other.say == Say::grant || other.say == Say::revoke) && other.handle == message.handle &&
            other.from_session == message.from_session && out.to.interface == to.interface;
   }
@@ -126,7 +124,7 @@ class Outbox {
   template <class Lost>
   void lose(Place out, Lost lost) {
     const Ticket to = out->to;
-    const Message message = out->message;
+    const Message message = protocols::in_wire_order(out->on_wire);
     all_.erase(out);
     lost(to, message);
   }
