@@ -1,4 +1,5 @@
-// Connections of a NIC: names at the node, and calls that wait for the other side.
+// Connections of a NIC: names at the node, and calls that wait for the other side. Each of those is pending
+// until it has left, for it uses the NIC behind its wait, too.
 #include "hamlyn/values/error.h"
 #include "vi/inside.h"
 
@@ -65,6 +66,8 @@ Result Nic::Inside::find_door(const Address& asked, Ticket& out) noexcept {
 // --- who waits
 
 Result Nic::connect_wait(const Address& local, Time timeout, Incoming& out) noexcept {
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return Result::invalid_state;
   std::uint32_t waiter = 0;
   Result result = inside_->locked([&] {
     waiter = inside_->machine.add_waiter(local);
@@ -78,7 +81,7 @@ Result Nic::connect_wait(const Address& local, Time timeout, Incoming& out) noex
     request = inside_->machine.request_of(waiter);
     return request != 0 ? Result::success : Result::not_done;
   };
-  if (named) result = inside_->wait(ready, timeout);
+  if (named) result = inside_->wait_in_call(ready, timeout);
   static_cast<void>(inside_->locked([&] {
     request = inside_->machine.request_of(waiter);  // also at the last moment
     inside_->machine.remove_waiter(waiter);
@@ -114,6 +117,8 @@ void Nic::Inside::fill(std::uint32_t number, ViAttributes* other) noexcept {
 Result Nic::request(std::uint32_t vi, const Address& own, const Address& asked, Time timeout,
                     ViAttributes* other) noexcept {
   if (timeout <= Time{0}) return Result::invalid_parameter;
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return Result::invalid_state;
   Result result = inside_->locked([&] {
     const Inside::Machine::Vi* const found = inside_->machine.vi(vi);
     if (found == nullptr) return Result::invalid_parameter;
@@ -125,7 +130,7 @@ Result Nic::request(std::uint32_t vi, const Address& own, const Address& asked, 
   if (result != Result::success) return result;
   result = inside_->stepped([&] { return inside_->machine.ask_for(vi, own, asked, door); });
   if (result != Result::success) return result;
-  result = inside_->wait([&] { return inside_->machine.outcome(vi); }, timeout);
+  result = inside_->wait_in_call([&] { return inside_->machine.outcome(vi); }, timeout);
   if (result != Result::success) {
     static_cast<void>(inside_->stepped([&] {
       // The answer may have come at the last moment.
@@ -145,6 +150,8 @@ Result Nic::request(std::uint32_t vi, const Address& own, const Address& asked, 
 
 Result Nic::peer_request(std::uint32_t vi, const Address& own, const Address& asked, Time timeout) noexcept {
   if (timeout <= Time{0}) return Result::invalid_parameter;
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return Result::invalid_state;
   const auto until =
       internal_::library::deadline_in(timeout).value_or(std::chrono::steady_clock::time_point::max());
   Result result = inside_->locked([&] { return inside_->machine.peer_request(vi, own, asked, until); });
@@ -189,6 +196,8 @@ Result Nic::Inside::peer_outcome(std::uint32_t vi) noexcept {
 }
 
 Result Nic::peer_done(std::uint32_t vi, ViAttributes* other) noexcept {
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return Result::invalid_state;
   ViStatus status;
   if (const Result known = query_vi(vi, status); known != Result::success) return known;
   {
@@ -209,6 +218,8 @@ Result Nic::peer_done(std::uint32_t vi, ViAttributes* other) noexcept {
 }
 
 Result Nic::peer_wait(std::uint32_t vi, ViAttributes* other) noexcept {
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return Result::invalid_state;
   Result result = peer_done(vi, other);
   if (result != Result::not_done) return result;
   Time left = Time::max();
@@ -218,13 +229,14 @@ Result Nic::peer_wait(std::uint32_t vi, ViAttributes* other) noexcept {
         left = std::max(Time{1}, Time{found->until - internal_::library::Clock::now()});
     return Result::success;
   }));
-  result = inside_->wait([&] { return inside_->peer_outcome(vi); }, left);
+  result = inside_->wait_in_call([&] { return inside_->peer_outcome(vi); }, left);
   return result == Result::invalid_state ? result : peer_done(vi, other);
 }
 
 Result Nic::disconnect(std::uint32_t vi) noexcept {
   // A forked child must not wait for `naming`, which a thread of its parent's may hold.
-  if (const Result own = inside_->locked([] { return Result::success; }); own != Result::success) return own;
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return Result::invalid_state;
   inside_->end_peering(vi);
   return inside_->stepped([&] {
     inside_->poll_all();  // what had come is there

@@ -25,6 +25,7 @@ namespace vi {
 
 struct Nic::Inside {
   using Guard = internal_::base::RunLockGuard;
+  using Pending = internal_::base::PendingCall<Guard, internal_::base::RunLock>;
   using Machine = internal_::vi::Machine<internal_::vi::Port>;
   using Side = internal_::vi::Side;
 
@@ -63,9 +64,10 @@ struct Nic::Inside {
   Completion event(std::uint32_t of) noexcept;
   void hear_standing() noexcept;
 
-  // Waits until `ready`, called under the lock, says something else than nothing.
+  // Waits until `ready`, called under the lock, says something else than nothing. By a call that is pending:
+  // the NIC stays until that has left.
   template <class Ready>
-  Result wait(Ready ready, Time timeout) noexcept;
+  Result wait_in_call(Ready ready, Time timeout) noexcept;
   Completed done(std::uint32_t vi, Side side) noexcept;
   Completed wait_done(std::uint32_t vi, Side side, Time timeout) noexcept;
   Result notify(std::uint32_t vi, Side side, Handler handler) noexcept;
@@ -89,8 +91,7 @@ struct Nic::Inside {
   NotificationQueue queue;
   internal_::vi::Port port;
   internal_::base::RunLock lock;
-  Machine machine;  // under the lock, as the next two
-  bool closing = false;
+  Machine machine;  // under the lock, as the next
   internal_::base::PendingCalls calls;
 
   std::mutex naming;                                 // held while the node is asked
@@ -100,17 +101,15 @@ struct Nic::Inside {
 };
 
 template <class Ready>
-Result Nic::Inside::wait(Ready ready, Time timeout) noexcept {
-  internal_::base::PendingCall<Guard, internal_::base::RunLock> pending(lock, calls);
+Result Nic::Inside::wait_in_call(Ready ready, Time timeout) noexcept {
   const std::uint32_t cancels = waiting.cancels();
   const internal_::library::Deadline deadline = internal_::library::deadline_in(timeout);
-  if (!pending.enter()) return Result::invalid_state;
   Result out = Result::not_done;
   const auto look = [&] {
     const Guard guard(lock);
     if (!guard) return Status::forked;
     hear_standing();
-    out = pending.closing() || closing ? Result::invalid_state : ready();
+    out = calls.closing() ? Result::invalid_state : ready();
     if (machine.changed() && (calls.count() > 1 || machine.has_notice())) waiting.changed();
     return out == Result::not_done ? Status::pending : Status::ok;
   };

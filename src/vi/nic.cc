@@ -97,16 +97,13 @@ Nic::Nic(Interface& interface)
 }
 
 Nic::~Nic() {
-  {
-    const Inside::Guard guard(inside_->lock);
-    if (guard) inside_->closing = true;
-  }
   const bool own =
       inside_->calls.close_and_drain<Inside::Guard>(inside_->lock, [&] { inside_->waiting.changed(); });
   if (!own) {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
+  inside_->waiting.changed();  // the teller looks again
   inside_->teller.reset();
   for (const auto& [name, count] : inside_->names) {
     try {
@@ -201,7 +198,9 @@ Completed Nic::receive_done(std::uint32_t vi) noexcept { return inside_->done(vi
 Completed Nic::Inside::wait_done(std::uint32_t vi, Side side, Time timeout) noexcept {
   Completed out = done(vi, side);
   if (out.result != Result::not_done) return out;
-  const Result result = wait(
+  Pending pending(lock, calls);
+  if (!pending.enter()) return {Result::invalid_state, nullptr};
+  const Result result = wait_in_call(
       [&] {
         out = machine.take(vi, side);
         return out.result;
@@ -259,7 +258,9 @@ Completion Nic::queue_done(std::uint32_t queue) noexcept {
 Completion Nic::queue_wait(std::uint32_t queue, Time timeout) noexcept {
   Completion out = queue_done(queue);
   if (out.result != Result::not_done) return out;
-  out.result = inside_->wait(
+  Inside::Pending pending(inside_->lock, inside_->calls);
+  if (!pending.enter()) return {Result::invalid_state};
+  out.result = inside_->wait_in_call(
       [&] {
         out = inside_->machine.take_event(queue);
         return out.result;
@@ -289,7 +290,8 @@ Taken Nic::queue_take(std::uint32_t queue) noexcept {
 
 Result Nic::Inside::start_teller() noexcept {
   // A forked child must not wait for `naming`, which a thread of its parent's may hold.
-  if (const Result own = locked([] { return Result::success; }); own != Result::success) return own;
+  Pending pending(lock, calls);
+  if (!pending.enter()) return Result::invalid_state;
   try {
     const std::lock_guard guard(naming);
     if (teller == nullptr)
@@ -309,7 +311,7 @@ void Nic::Inside::call_handlers() noexcept {
       if (!guard) return Status::forked;
       hear_standing();
       tell();
-      over = closing;
+      over = calls.closing();
       if (!over) notice = machine.take_notice();
       return over || notice ? Status::ok : Status::pending;
     };
