@@ -150,6 +150,32 @@ VIP_RETURN with_memory(What what) noexcept {
   }
 }
 
+// --- calls of which there are two
+
+using DescriptorHandler = void(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR*);
+
+VIP_RETURN notify(VIP_VI_HANDLE vi, VIP_PVOID context, DescriptorHandler* handler,
+                  Result (Nic::*ask)(std::uint32_t, Nic::Handler) noexcept) noexcept {
+  const Named named = find(vi, Kind::vi);
+  if (!named || handler == nullptr) return VIP_INVALID_PARAMETER;
+  return with_memory([&] {
+    return answer(
+        (named.nic().*ask)(named.number, [named, context, handler, vi](std::uint32_t, Descriptor* done) {
+          handler(context, named.handle(Kind::nic, 0), vi, descriptor_of(done));
+        }));
+  });
+}
+
+VIP_RETURN peer_outcome(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES* attributes,
+                        Result (Nic::*ask)(std::uint32_t, ViAttributes*) noexcept) noexcept {
+  const Named named = find(vi, Kind::vi);
+  if (!named) return VIP_INVALID_PARAMETER;
+  ViAttributes other;
+  const Result result = (named.nic().*ask)(named.number, &other);
+  if (result == Result::success) put_attributes(other, named, attributes);
+  return answer(result);
+}
+
 }  // namespace
 
 }  // namespace hamlyn::internal_::vi
@@ -378,21 +404,11 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE vi, VIP_NET_ADDRESS* local, VIP_N
 }
 
 VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES* attributes) {
-  const Named named = find(vi, Kind::vi);
-  if (!named) return VIP_INVALID_PARAMETER;
-  ViAttributes other;
-  const Result result = named.nic().peer_done(named.number, &other);
-  if (result == Result::success) put_attributes(other, named, attributes);
-  return answer(result);
+  return peer_outcome(vi, attributes, &Nic::peer_done);
 }
 
 VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES* attributes) {
-  const Named named = find(vi, Kind::vi);
-  if (!named) return VIP_INVALID_PARAMETER;
-  ViAttributes other;
-  const Result result = named.nic().peer_wait(named.number, &other);
-  if (result == Result::success) put_attributes(other, named, attributes);
-  return answer(result);
+  return peer_outcome(vi, attributes, &Nic::peer_wait);
 }
 
 VIP_RETURN VipDisconnect(VIP_VI_HANDLE vi) {
@@ -436,28 +452,12 @@ VIP_RETURN VipRecvWait(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR** out
   return put(named.nic().receive_wait(named.number, time_of(timeout)), out);
 }
 
-VIP_RETURN VipSendNotify(VIP_VI_HANDLE vi, VIP_PVOID context,
-                         void (*handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR*)) {
-  const Named named = find(vi, Kind::vi);
-  if (!named || handler == nullptr) return VIP_INVALID_PARAMETER;
-  return with_memory([&] {
-    return answer(
-        named.nic().send_notify(named.number, [named, context, handler, vi](std::uint32_t, Descriptor* done) {
-          handler(context, named.handle(Kind::nic, 0), vi, descriptor_of(done));
-        }));
-  });
+VIP_RETURN VipSendNotify(VIP_VI_HANDLE vi, VIP_PVOID context, DescriptorHandler* handler) {
+  return notify(vi, context, handler, &Nic::send_notify);
 }
 
-VIP_RETURN VipRecvNotify(VIP_VI_HANDLE vi, VIP_PVOID context,
-                         void (*handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR*)) {
-  const Named named = find(vi, Kind::vi);
-  if (!named || handler == nullptr) return VIP_INVALID_PARAMETER;
-  return with_memory([&] {
-    return answer(named.nic().receive_notify(
-        named.number, [named, context, handler, vi](std::uint32_t, Descriptor* done) {
-          handler(context, named.handle(Kind::nic, 0), vi, descriptor_of(done));
-        }));
-  });
+VIP_RETURN VipRecvNotify(VIP_VI_HANDLE vi, VIP_PVOID context, DescriptorHandler* handler) {
+  return notify(vi, context, handler, &Nic::receive_notify);
 }
 
 // --- completion queues
