@@ -20,19 +20,26 @@ constexpr std::uint32_t kLength = 3000;  // bytes of a message: some packets bet
 class End {
  public:
   explicit End(Hosted& all, vi::Reliability level) : all_(all), nic_(interface_) {
+    std::uint32_t queue = 0, number = 0;
+    vi::MemoryHandle handle = 0;
+    const auto room = std::as_writable_bytes(std::span(room_.get(), 1));
     good(nic_.create_tag(tag_), "a tag");
-    good(nic_.register_memory(std::as_writable_bytes(std::span(room_.get(), 1)),
-                              {.tag = tag_, .rdma_write = true, .rdma_read = true}, handle_),
-         "memory");
-    good(
-        nic_.create_vi({.reliability = level, .tag = tag_, .rdma_write = true, .rdma_read = true}, 0, 0, vi_),
-        "a VI");
+    good(nic_.register_memory(room, {.tag = tag_, .rdma_write = true, .rdma_read = true}, handle), "memory");
+    memory_ = vi::Memory{nic_, room, handle};
+    good(nic_.create_queue(1, queue), "a completion queue");
+    queue_ = vi::CompletionQueue{nic_, queue};
+    good(queue_.resize(2 * kWindow), "room for all that can be over");
+    good(nic_.create_vi({.reliability = level, .tag = tag_, .rdma_write = true, .rdma_read = true}, 0, queue,
+                        number),
+         "a VI");
+    vi_ = vi::Vi{nic_, number};
   }
   ~End() {
-    static_cast<void>(nic_.disconnect(vi_));
-    while (nic_.receive_done(vi_).descriptor != nullptr || nic_.send_done(vi_).descriptor != nullptr) {
+    static_cast<void>(vi_.disconnect());
+    while (vi_.receive_done().descriptor != nullptr || vi_.send_done().descriptor != nullptr) {
     }
-    good(nic_.destroy_vi(vi_), "a VI that has everything back goes");
+    vi_ = {}, queue_ = {}, memory_ = {};
+    good(nic_.destroy_tag(tag_), "a VI that has everything back goes, and so does its memory");
   }
   End(const End&) = delete;
   End& operator=(const End&) = delete;
@@ -40,14 +47,14 @@ class End {
   bool accept(std::chrono::nanoseconds time) {
     vi::Incoming request;
     return nic_.connect_wait(address(), time, request) == Result::success &&
-           nic_.accept(request.number, vi_) == Result::success;
+           vi_.accept(request) == Result::success;
   }
   bool connect(std::chrono::nanoseconds time) {
     const auto until = vi::Nic::Time{time};
     for (vi::Nic::Time waited{0}; waited < until; waited += 100us) {
       vi::Address asked = address();
       asked.host = server_host_ != 0 ? server_host_ : nic_.host();
-      const Result result = nic_.request(vi_, {}, asked, time);
+      const Result result = vi_.request({}, asked, time);
       if (result == Result::success) return true;
       all_.host.pause(kMillisecond / 10);
     }
@@ -58,15 +65,20 @@ class End {
     vi::Descriptor& descriptor = room_->receives[place];
     describe(descriptor, room_->received[place]);
     descriptor.next = place;
-    good(nic_.post_receive(vi_, &descriptor, handle_), "a receive");
+    good(vi_.post_receive(&descriptor, memory_.handle()), "a receive");
   }
   Result post_send(std::uint64_t number) {
     fill(number);
     describe(room_->send, room_->sent);
-    return nic_.post_send(vi_, &room_->send, handle_);
+    return vi_.post_send(&room_->send, memory_.handle());
   }
-  vi::Completed sent(std::chrono::nanoseconds time) { return nic_.send_wait(vi_, time); }
-  vi::Completed received(std::chrono::nanoseconds time) { return nic_.receive_wait(vi_, time); }
+  vi::Completed sent(std::chrono::nanoseconds time) { return vi_.send_wait(time); }
+  vi::Completed received(std::chrono::nanoseconds time) {
+    const vi::Completion event = queue_.wait(time);
+    if (event.result != Result::success) return {event.result, nullptr};
+    all_.expect(event.receive && event.vi == vi_.number(), "an entry is of this receive queue");
+    return vi_.receive_done();
+  }
   std::uint64_t number(const vi::Descriptor& receive) {
     std::uint64_t first = 0, last = 0;
     std::memcpy(&first, room_->received[receive.next].data(), sizeof first);
@@ -83,9 +95,11 @@ class End {
     room_->send.segment_count = 2;
     room_->send.control = vi::kRdmaWrite | vi::kImmediate;
     room_->send.immediate = static_cast<std::uint32_t>(number);
-    return nic_.post_send(vi_, &room_->send, handle_);
+    return vi_.post_send(&room_->send, memory_.handle());
   }
-  vi::Segment memory() { return {reinterpret_cast<std::uintptr_t>(room_->sent.data()), handle_, kLength}; }
+  vi::Segment memory() {
+    return {reinterpret_cast<std::uintptr_t>(room_->sent.data()), memory_.handle(), kLength};
+  }
   bool holds(std::uint64_t number) {
     std::uint64_t first = 0, last = 0;
     std::memcpy(&first, room_->sent.data(), sizeof first);
@@ -111,7 +125,8 @@ class End {
     descriptor = {};
     descriptor.segment_count = 1;
     descriptor.length = static_cast<std::uint32_t>(bytes.size());
-    descriptor.segments[0] = {reinterpret_cast<std::uintptr_t>(bytes.data()), handle_, descriptor.length};
+    descriptor.segments[0] = {reinterpret_cast<std::uintptr_t>(bytes.data()), memory_.handle(),
+                              descriptor.length};
   }
 
   Hosted& all_;
@@ -119,8 +134,9 @@ class End {
   std::unique_ptr<Room> room_ = std::make_unique<Room>();
   vi::Nic nic_;
   vi::Tag tag_ = 0;
-  vi::MemoryHandle handle_ = 0;
-  std::uint32_t vi_ = 0;
+  vi::Memory memory_;
+  vi::CompletionQueue queue_;
+  vi::Vi vi_;
   std::uint64_t server_host_ = 0;
 };
 
@@ -263,6 +279,22 @@ TEST_P(HostedVis, tell_of_writes_that_stand_there) {
     told += books.received;
   }
   EXPECT_GT(told, kRoughSeeds * 10);
+}
+
+TEST(HostedVi, closes_while_its_handlers_sleep) {
+  Hosted hosted(rough_rules(1), 1);
+  bool closed = false;
+  hosted.add([&](Hosted& all) {
+    {
+      Interface interface;
+      vi::Nic nic(interface);
+      all.expect(nic.on_error([](const vi::ErrorEvent&) {}) == Result::success, "a handler");
+      all.host.pause(1000 * kMillisecond);
+    }
+    closed = true;
+  });
+  hosted.run();
+  EXPECT_TRUE(closed);
 }
 
 INSTANTIATE_TEST_SUITE_P(all, HostedVis,

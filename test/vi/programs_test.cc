@@ -198,6 +198,10 @@ struct Program {
       if (alive(end)) take_all(end);
     for (End& end : ends)
       if (alive(end)) check_acknowledged(end);
+    for (End& end : ends)
+      if (alive(end) && party(end).state(end.number) == State::connected) {
+        EXPECT_TRUE(end.sends.empty()) << "a send waits for nothing that is to come";
+      }
     for (End& end : ends) {
       if (!alive(end)) continue;
       ASSERT_EQ(party(end).machine().disconnect(end.number), Result::success);

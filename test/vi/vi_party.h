@@ -1,5 +1,5 @@
 #pragma once
-// A NIC of a ViWorld with memory of its own, a part of it for descriptors.
+// A NIC of a ViWorld with memory of its own, a part of it for descriptors; and two of them, for tests.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -107,5 +107,22 @@ inline void join(ViWorld& world, ViParty& client, std::uint32_t from, ViParty& s
   ASSERT_EQ(client.state(from), State::connected);
   ASSERT_EQ(server.state(to), State::connected);
 }
+
+inline constexpr std::uint32_t kSent = kDone | kOfSend, kReceived = kDone | kOfReceive;
+
+class ViMachine : public testing::Test {
+ protected:
+  void connect(Reliability level) {
+    from = here.make_vi(level);
+    to = there.make_vi(level);
+    join(world, here, from, there, to);
+  }
+
+  ViWorld world{1, 3};
+  ViParty here{world, 0}, there{world, 1};
+  std::uint32_t from = 0, to = 0;
+};
+
+class ViLevels : public ViMachine, public testing::WithParamInterface<Reliability> {};
 
 }  // namespace hamlyn::test

@@ -95,6 +95,7 @@ class WorldPort {
   }
   Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token);
   std::uint64_t random();
+  Ticket ticket(std::uint32_t slot, std::uint32_t entry) const;
   static std::uint32_t index_of(std::uint32_t number) noexcept { return number & 0xFFFF; }
 
   ViWorld& world;
@@ -167,32 +168,26 @@ class ViWorld {
 
 // --- slots
 
+inline Ticket WorldPort::ticket(std::uint32_t slot, std::uint32_t entry) const {
+  Ticket out;
+  out.interface = id;
+  out.slot = slot;
+  out.key = 7000 + slot;
+  out.entry = entry;
+  return out;
+}
 inline WorldPort::Inbox::Inbox(WorldPort& port, bool halts_when_empty)
     : halts(halts_when_empty), port_(port), number_(port.next_number++) {
   port_.inboxes[number_] = this;
 }
 inline WorldPort::Inbox::~Inbox() { port_.inboxes.erase(number_); }
-inline Ticket WorldPort::Inbox::ticket() const {
-  Ticket out;
-  out.interface = port_.id;
-  out.slot = number_;
-  out.key = 7000 + number_;
-  out.entry = Ticket::kPosted;
-  return out;
-}
+inline Ticket WorldPort::Inbox::ticket() const { return port_.ticket(number_, Ticket::kPosted); }
 inline WorldPort::Window::Window(WorldPort& port, std::span<std::byte> of, bool may_write, bool may_read)
     : memory(of), write(may_write), read(may_read), port_(port), number_(port.next_number++) {
   port_.windows[number_] = this;
 }
 inline WorldPort::Window::~Window() { port_.windows.erase(number_); }
-inline Ticket WorldPort::Window::ticket() const {
-  Ticket out;
-  out.interface = port_.id;
-  out.slot = number_;
-  out.key = 7000 + number_;
-  out.entry = Ticket::kRemote;
-  return out;
-}
+inline Ticket WorldPort::Window::ticket() const { return port_.ticket(number_, Ticket::kRemote); }
 
 // --- what leaves
 
