@@ -70,6 +70,24 @@ function(hamlyn_layer name)
   hamlyn_standard_headers(${name})
 endfunction()
 
+# A layer, whole and with what it stands on, as a shared library that shows what the map names and nothing else:
+# hamlyn_shared_library(target LAYER target OUTPUT name EXPORT name MAP file ABI number). Not of sanitized code: that cannot
+# be linked whole without the program.
+function(hamlyn_shared_library name)
+  cmake_parse_arguments(SHARED "" "LAYER;OUTPUT;EXPORT;MAP;ABI" "" ${ARGN})
+  set(map ${CMAKE_CURRENT_SOURCE_DIR}/${SHARED_MAP})
+  # It links archives, which were compiled for that already: CMAKE_POSITION_INDEPENDENT_CODE is on.
+  file(CONFIGURE OUTPUT nothing.cc CONTENT "// A library needs a source: all of it comes from the archives.\n")
+  add_library(${name} SHARED ${CMAKE_CURRENT_BINARY_DIR}/nothing.cc)
+  target_link_libraries(${name} PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${SHARED_LAYER}>")
+  target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  # Never unloaded: its threads would go on in what is not mapped any more.
+  target_link_options(${name} PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined -Wl,-z,nodelete)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${SHARED_OUTPUT} EXPORT_NAME ${SHARED_EXPORT} SOVERSION ${SHARED_ABI}
+                        VERSION ${SHARED_ABI}.${PROJECT_VERSION} LINK_DEPENDS ${map})
+  add_library(hamlyn::${SHARED_EXPORT} ALIAS ${name})
+endfunction()
+
 # The standard headers that most files include are compiled once: half a second of the one or two that a file takes.
 # The layers share those of the lowest, but for two kinds: those that are compiled with options of their own, and those that
 # precompile headers of their own.
