@@ -26,6 +26,24 @@ TEST_F(ViMachine, connects_whoever_waits_at_that_discriminator_and_nobody_else) 
   EXPECT_EQ(here.machine().outcome(from), Result::reject);
 }
 
+TEST_F(ViMachine, gives_each_of_those_who_wait_at_an_address_one_request) {
+  const Address address = Address::of(1, std::as_bytes(std::span{"both", 4}));
+  const std::uint32_t waiters[] = {there.machine().add_waiter(address), there.machine().add_waiter(address)};
+  const std::uint32_t asking[] = {here.make_vi(), here.make_vi(), here.make_vi()};
+  for (const std::uint32_t vi : asking) {
+    ASSERT_EQ(here.machine().ask_for(vi, {}, address, there.machine().door()), Result::success);
+    world.settle();
+  }
+  for (const std::uint32_t waiter : waiters) {
+    to = there.make_vi();
+    EXPECT_EQ(there.machine().accept(there.machine().request_of(waiter), to), Result::success);
+  }
+  world.settle();
+  EXPECT_EQ(here.state(asking[0]), State::connected);
+  EXPECT_EQ(here.state(asking[1]), State::connected);
+  EXPECT_EQ(here.machine().outcome(asking[2]), Result::no_match) << "nobody waits any more";
+}
+
 TEST_F(ViMachine, accepts_equal_attributes_alone) {
   from = here.make_vi();
   std::uint32_t level = there.make_vi(Reliability::reception), size = 0, quality = 0;

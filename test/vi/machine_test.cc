@@ -69,12 +69,22 @@ TEST_P(ViLevels, reads_bring_what_stands_there) {
   connect(GetParam());
   there.write(500, "to be read");
   ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 5}, {64, 5}}, kRdmaRead)), Result::success);
-  ASSERT_EQ(here.post_send(from, here.descriptor({}, kQueueFence)), Result::success);
-  ASSERT_EQ(there.post_receive(to, there.descriptor({})), Result::success);
   world.settle();
   EXPECT_EQ(here.done(from, Side::send), kDone | kOfRead);
-  EXPECT_EQ(here.done(from, Side::send), kSent);
   EXPECT_EQ(here.text(0, 5) + here.text(64, 5), "to be read");
+}
+
+TEST_P(ViLevels, a_fence_waits_for_the_reads_before_it) {
+  connect(GetParam());
+  for (int i = 0; i != 20; ++i) {
+    ASSERT_EQ(there.post_receive(to, there.descriptor({})), Result::success);
+    ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 5}}, kRdmaRead)), Result::success);
+    ASSERT_EQ(here.post_send(from, here.descriptor({}, kQueueFence)), Result::success);
+    while (there.done(to, Side::receive) == 0) ASSERT_TRUE(world.step());
+    ASSERT_EQ(here.done(from, Side::send), kDone | kOfRead) << "over before the send has begun";
+    world.settle();
+    ASSERT_EQ(here.done(from, Side::send), kSent);
+  }
 }
 
 TEST_P(ViLevels, reads_with_a_fence_wait_for_no_part_of_their_own) {
@@ -260,6 +270,53 @@ TEST_F(ViMachine, completion_queues_have_an_entry_for_each_and_tell_when_they_ov
   EXPECT_EQ(there.machine().destroy_queue(queue), Result::error_resource) << "a VI has it";
   EXPECT_EQ(there.machine().resize_queue(queue, 16), Result::success);
   EXPECT_EQ(there.machine().resize_queue(queue, 0), Result::invalid_parameter);
+}
+
+TEST_F(ViMachine, notifies_once_of_an_entry) {
+  std::uint32_t queue = 0;
+  ASSERT_EQ(there.machine().create_queue(4, queue), Result::success);
+  from = here.make_vi();
+  to = there.make_vi(Reliability::delivery, 0, queue);
+  join(world, here, from, there, to);
+  int calls = 0;
+  const auto count = [&](std::uint32_t vi, bool receive) { calls += vi == to && receive ? 1 : 100; };
+  ASSERT_EQ(there.machine().notify_queue(queue, count), Result::success);
+  EXPECT_EQ(there.machine().notify_queue(queue, count), Result::error_resource) << "there is one already";
+  for (int i = 0; i != 2; ++i) {
+    ASSERT_EQ(there.post_receive(to, there.descriptor({{0, 8}})), Result::success);
+    ASSERT_EQ(here.post_send(from, here.descriptor({{0, 4}})), Result::success);
+  }
+  world.settle();
+  while (const auto notice = there.machine().take_notice()) (*notice)();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(there.machine().take_event(queue).vi, to) << "the other one";
+  EXPECT_EQ(there.machine().take_event(queue).result, Result::not_done);
+}
+
+TEST_F(ViMachine, keeps_what_is_in_use) {
+  connect(Reliability::delivery);
+  EXPECT_EQ(here.machine().destroy_vi(from), Result::invalid_state) << "it is connected";
+  ASSERT_EQ(here.machine().disconnect(from), Result::success);
+  EXPECT_EQ(here.machine().destroy_tag(here.tag), Result::error_resource) << "a VI and memory have it";
+  EXPECT_EQ(here.machine().destroy_vi(from), Result::success);
+  EXPECT_EQ(here.machine().destroy_tag(here.tag), Result::error_resource) << "memory has it";
+  EXPECT_EQ(here.machine().deregister_memory(here.all().data(), here.handle), Result::success);
+  EXPECT_EQ(here.machine().destroy_tag(here.tag), Result::success);
+  EXPECT_EQ(here.machine().destroy_tag(here.tag), Result::invalid_parameter);
+}
+
+TEST_F(ViMachine, has_so_many_of_each_object_and_no_more) {
+  std::uint32_t number = 0;
+  for (std::uint32_t i = 0; i != kMostQueues; ++i)
+    ASSERT_EQ(here.machine().create_queue(1, number), Result::success);
+  EXPECT_EQ(here.machine().create_queue(1, number), Result::error_resource);
+  for (std::uint32_t i = 0; i != kMostVis; ++i) ASSERT_NE(here.make_vi(), 0u);
+  EXPECT_EQ(here.machine().create_vi({.tag = here.tag}, 0, 0, number), Result::error_resource);
+  for (std::uint32_t i = 1; i != kMostRegions; ++i)  // `here` has one
+    ASSERT_EQ(here.machine().register_memory(here.bytes(0, 1), {here.tag, false, false}, number),
+              Result::success);
+  EXPECT_EQ(here.machine().register_memory(here.bytes(0, 1), {here.tag, false, false}, number),
+            Result::error_resource);
 }
 
 TEST_F(ViMachine, notifies_once) {

@@ -163,6 +163,24 @@ TEST_F(ViMachine, asks_anew_for_a_right_that_was_refused) {
   EXPECT_EQ(there.text(500, 4), "new!");
 }
 
+TEST_F(ViMachine, gives_the_first_rights_unasked_and_others_when_they_are_used) {
+  connect(Reliability::delivery);
+  const auto& held = here.machine().vi(from)->other.grants;
+  MemoryHandle handle = 0;
+  for (int i = 0; i != 70; ++i)
+    ASSERT_EQ(there.machine().register_memory(there.bytes(500, 64), {there.tag, true, true}, handle),
+              Result::success);
+  world.settle();
+  EXPECT_EQ(held.size(), 64u);
+  EXPECT_FALSE(held.contains(handle));
+  Descriptor* const write = here.remote(there, 500, {{0, 4}}, kRdmaWrite);
+  write->segments[0].handle = handle;
+  ASSERT_EQ(here.post_send(from, write), Result::success);
+  world.settle();
+  EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite);
+  EXPECT_EQ(held.size(), 65u);
+}
+
 TEST_F(ViMachine, a_connection_has_so_many_rights_and_no_more) {
   for (const bool giver : {false, true}) {
     connect(Reliability::delivery);

@@ -77,6 +77,18 @@ TEST_F(Vipl, tells_of_an_address_as_much_as_programs_have_room_for) {
   });
 }
 
+TEST_F(Vipl, two_threads_of_a_nic_wait_at_an_address) {
+  in_child([&] {
+    Opened opened(device());
+    VIP_VI_HANDLE asking[] = {opened.make_vi(), opened.make_vi()};
+    VIP_VI_HANDLE asked[] = {opened.make_vi(), opened.make_vi()};
+    std::thread one([&] { opened.accept(asked[0], "both"); });
+    std::thread other([&] { opened.accept(asked[1], "both"); });
+    for (VIP_VI_HANDLE vi : asking) EXPECT_EQ(opened.connect(vi, node(), "both"), VIP_SUCCESS);
+    one.join(), other.join();
+  });
+}
+
 TEST_F(Vipl, closing_ends_a_call_that_waits_and_leaves_its_address_to_others) {
   in_child([&] {
     Opened others(device());
@@ -84,16 +96,18 @@ TEST_F(Vipl, closing_ends_a_call_that_waits_and_leaves_its_address_to_others) {
       VIP_NIC_HANDLE nic = nullptr;
       ASSERT_EQ(VipOpenNic(device().c_str(), &nic), VIP_SUCCESS);
       ASSERT_EQ(VipErrorCallback(nic, nullptr, [](VIP_PVOID, VIP_ERROR_DESCRIPTOR*) {}), VIP_SUCCESS);
-      NetAddress local(nic, "closing"), remote(nic), nobody(nic);
+      NetAddress local(nic, "closing"), nobody(nic);
       VIP_VI_ATTRIBUTES attributes;
-      std::thread waiting([&] {
+      const auto wait = [&] {
+        NetAddress remote(nic);
         VIP_VI_ATTRIBUTES other;
         VIP_CONN_HANDLE request = nullptr;
         VIP_RETURN result = VIP_ERROR_RESOURCE;  // while whoever looks below stands there
         while (result == VIP_ERROR_RESOURCE)
           result = VipConnectWait(nic, local.get(), VIP_INFINITE, remote.get(), &other, &request);
         EXPECT_EQ(result, VIP_INVALID_STATE);
-      });
+      };
+      std::thread waiting(wait);
       const auto taken = [&] {
         VIP_CONN_HANDLE request = nullptr;
         return VipConnectWait(others.nic, local.get(), 0, nobody.get(), &attributes, &request) ==

@@ -135,7 +135,7 @@ class Nic {
   // --- connections
 
   // Waits for somebody to ask for a connection with `local`, whose host counts for nothing. success, timeout;
-  // error_resource: another process waits there, or the quota of names is used up; error_nameservice.
+  // error_resource: another NIC waits there, or the quota of names is used up; error_nameservice.
   Result connect_wait(const Address& local, Time timeout, Incoming& out) noexcept;
   // invalid_reliability_level, invalid_mtu, invalid_qos: the two VIs differ, and the request stays; timeout:
   // who asked does not any more; invalid_state: the VI is not idle.
