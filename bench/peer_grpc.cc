@@ -1,5 +1,4 @@
-// gRPC over a Unix socket, null calls: a client with the callback interface, the quickest that it has here,
-// and a server with the same.
+// gRPC over a Unix socket, null calls, by its callback interface on both sides.
 //
 //   peer_grpc CPU CPU roundtrip   prints "result NANOSECONDS": the median of round trips, one under way
 //   peer_grpc CPU CPU blocked     the same, 300 us after the one before

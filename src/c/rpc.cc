@@ -38,12 +38,10 @@ constexpr std::size_t kMostText = 200;
 
 // A procedure whose signature is `signature`, which is there for longer. Throws Error.
 Procedure procedure_of(const std::string& signature) {
-  using hamlyn::internal_::rpc::hash_of;
   const std::size_t end = signature.find('(');
   if (end == 0 || end == std::string::npos || signature.find(")->") == std::string::npos)
     throw hamlyn::Error(hamlyn::ErrorCode::invalid_argument, "'" + signature + "' is no signature");
-  const std::string_view name = std::string_view(signature).substr(0, end);
-  return {name, signature, hash_of(name), hash_of(signature)};
+  return hamlyn::internal_::rpc::procedure_of(std::string_view(signature).substr(0, end), signature);
 }
 
 std::size_t or_else(std::size_t asked, std::size_t otherwise) noexcept {
@@ -178,7 +176,9 @@ struct hamlyn_rpc_server {
   static Ran run(void* object, std::span<std::byte> frame, Reply& reply, hamlyn::rpc::Call& call) {
     const auto& server = *static_cast<const hamlyn_rpc_server*>(object);
     hamlyn_rpc_call one{call, reply};
-    server.functions[call.procedure()](server.context, &one, frame.data(), frame.size());
+    hamlyn::internal_::rpc::owing(one.owed, [&] {
+      server.functions[call.procedure()](server.context, &one, frame.data(), frame.size());
+    });
     switch (one.said) {
       case hamlyn_rpc_call::Said::answered:
         return Ran::done;

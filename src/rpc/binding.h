@@ -129,6 +129,21 @@ class Catalogue {
     for (std::size_t i = 0; i != procedures.size(); ++i) by_name_.emplace_back(procedures[i].named, i);
     std::ranges::sort(by_name_);
   }
+  // Answers one of the library's own procedures that ask here. no_procedure: it is another.
+  Cause answer(std::uint16_t procedure, std::span<std::byte> frame, Writer& reply) const noexcept {
+    switch (static_cast<Own>(procedure)) {
+      case Own::bind:
+        return numbers(frame, reply);
+      case Own::tell:
+        return words(frame, reply);
+      case Own::list:
+        return list(frame, reply);
+      default:
+        return Cause::no_procedure;
+    }
+  }
+
+ private:
   Cause numbers(std::span<std::byte> frame, Writer& reply) const noexcept {
     if (frame.size() > kMostPairs * kPair) return Cause::bad_arguments;
     Reader from(frame);
@@ -164,8 +179,6 @@ class Catalogue {
     }
     return Cause::none;
   }
-
- private:
   // As many as there are: there is none of that name.
   std::size_t number_of(std::uint64_t named) const noexcept {
     const auto found =

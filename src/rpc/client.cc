@@ -10,7 +10,9 @@
 #include "library/no_link.h"
 #include "library/with_memory.h"
 #include "rpc/client_inside.h"
+#include "rpc/ending.h"
 #include "rpc/inherited.h"
+#include "rpc/rows.h"
 #include "rpc/traced_frame.h"
 
 namespace hamlyn {
@@ -19,7 +21,6 @@ namespace internal_::rpc {
 
 using Machine = ClientMachine<ClientPort>;
 using library::CallEnd;
-using library::CallRow;
 
 namespace {
 
@@ -36,27 +37,6 @@ const ClientOptions& checked(const ClientOptions& options) {
   return options;
 }
 
-Ending ended(Status status, Fate fate, CallId call = {}) noexcept {
-  Ending out;
-  out.status = status;
-  out.fate = fate;
-  out.call = call;
-  return out;
-}
-
-}  // namespace
-
-namespace {
-
-std::vector<std::unique_ptr<library::CallRow>> rows_of(Interface& interface, std::string_view name,
-                                                       const std::vector<Procedure>& procedures) {
-  std::vector<std::unique_ptr<library::CallRow>> out;
-  for (const Procedure& each : procedures)
-    out.push_back(std::make_unique<library::CallRow>(interface, library::CallSide::caller, 0,
-                                                     std::string(name) + "." + std::string(each.name)));
-  return out;
-}
-
 }  // namespace
 
 ClientCore::Inside::Inside(Interface& from, std::string_view called, std::vector<Procedure> all,
@@ -69,7 +49,7 @@ ClientCore::Inside::Inside(Interface& from, std::string_view called, std::vector
       queue(from, std::size_t{places_for(options.stacks)} * 2),
       port(from, queue),
       machine(port, {options.stacks, options.frame, options.result}, procedures),
-      rows(rows_of(from, called, procedures)),
+      rows(rows_of(from, library::CallSide::caller, called, procedures)),
       places(options.stacks, kNone),
       began(options.stacks),
       spin(options.waits, waiting) {}
@@ -149,19 +129,11 @@ bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept 
     out.fate = machine.fate(call);
     return true;
   }
-  out.fate = look == Machine::Look::done || reply.begun ? Fate::done : Fate::not_done;
-  out.cause = reply.cause;
+  tell(reply, into, out);
   if (look == Machine::Look::done)
     note_result(call);
   else
     note_failure(call, static_cast<std::size_t>(reply.cause));
-  out.status = look == Machine::Look::done             ? Status::ok
-               : reply.cause == Cause::result_too_long ? Status::too_long
-                                                       : Status::refused;
-  if (reply.cause == Cause::threw) {
-    const std::size_t length = std::min(into.bytes.size(), kMostText);
-    out.text.reset(new (std::nothrow) std::string(reinterpret_cast<const char*>(into.bytes.data()), length));
-  }
   return true;
 }
 
@@ -326,8 +298,7 @@ Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> fr
     const Guard guard(inside.lock);
     status = guard ? attempt() : Status::forked;
   }
-  const auto retry = [](Status of) { return of == Status::queue_full || of == Status::connecting; };
-  if (retry(status) && wait) [[unlikely]] {
+  if (may_start_later(status) && wait) [[unlikely]] {
     const auto ready = [&] {
       if (inside.machine.step() != Machine::Step::open) {
         const Status opening = inside.machine.advance();
@@ -335,7 +306,7 @@ Ending ClientCore::start_slowly(std::size_t place, std::span<const std::byte> fr
       }
       if (deadline != Clock::time_point::max()) terms.time = deadline - Clock::now();
       const Status again = attempt();
-      return retry(again) ? Status::pending : again;
+      return may_start_later(again) ? Status::pending : again;
     };
     status = inside.wait(ready, deadline == Clock::time_point::max() ? library::Deadline{} : deadline);
   }

@@ -71,7 +71,7 @@ __attribute__((always_inline)) inline Performed run_offered(const Offered& proce
   } catch (const std::exception& error) {
     say(error.what());
   } catch (...) {
-    say("something that is no std::exception");
+    say(kNoException);
   }
   own = before;
   if (out.data.size() > room) [[unlikely]] {

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
-#include <string>
 
 #include "library/with_memory.h"
 #include "rpc/performing.h"
+#include "rpc/rows.h"
 #include "rpc/server_inside.h"
 #include "rpc/table.h"
 
@@ -40,15 +40,6 @@ std::size_t queue_places(const ServerOptions& options) {
   return std::min<std::size_t>(clients + 4096, std::size_t{1} << 20);
 }
 
-std::vector<std::unique_ptr<library::CallRow>> rows_of(Interface& interface, std::string_view name,
-                                                       const std::vector<Procedure>& table) {
-  std::vector<std::unique_ptr<library::CallRow>> out;
-  for (const Procedure& each : table)
-    out.push_back(std::make_unique<library::CallRow>(interface, library::CallSide::procedure, 0,
-                                                     std::string(name) + "." + std::string(each.name)));
-  return out;
-}
-
 }  // namespace
 
 ServerCore::Inside::Inside(Interface& from, std::string_view called, std::vector<Offered> all, void* of,
@@ -58,7 +49,7 @@ ServerCore::Inside::Inside(Interface& from, std::string_view called, std::vector
       options(checked(asked)),
       procedures(std::move(all)),
       table(table_of(procedures)),
-      rows(rows_of(from, called, table)),
+      rows(rows_of(from, library::CallSide::procedure, called, table)),
       object(of),
       name(called),
       queue(from, queue_places(options)),

@@ -163,19 +163,9 @@ class ServerMachine {
 
   // Does what the library's own procedures say. `frame` is a copy.
   Cause administer(const Taken& call, std::span<std::byte> frame, Writer& reply) noexcept {
-    switch (static_cast<Own>(call.word.procedure())) {
-      case Own::bind:
-        return catalogue_.numbers(frame, reply);
-      case Own::tell:
-        return catalogue_.words(frame, reply);
-      case Own::settle:
-        return settle(*call.client, frame, reply);
-      case Own::list:
-        return catalogue_.list(frame, reply);
-      case Own::leave:
-        break;
-    }
-    return Cause::no_procedure;
+    if (call.word.procedure() == static_cast<std::uint16_t>(Own::settle))
+      return settle(*call.client, frame, reply);
+    return catalogue_.answer(call.word.procedure(), frame, reply);
   }
   // Before the server goes: its clients are told, as far as there is room, and nothing is read any more of
   // what stands here.

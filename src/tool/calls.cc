@@ -48,11 +48,10 @@ void check(const internal_::rpc::Ending& ending) {
 }
 
 ordered_json call(Interface& interface, const CallsOptions& options, const std::string& words) {
-  using internal_::rpc::hash_of;
   const Signature signature = signature_of(words);
   const std::vector<std::byte> frame = frame_of(signature, options.arguments);
   internal_::rpc::ClientCore client(interface, options.name,
-                                    {{signature.name, words, hash_of(signature.name), hash_of(words)}},
+                                    {internal_::rpc::procedure_of(signature.name, words)},
                                     {.stacks = 1, .timeout = options.timeout});
   internal_::rpc::Terms terms{.time = options.timeout};
   internal_::rpc::Ending ending = client.start(0, frame, terms, true, nullptr);

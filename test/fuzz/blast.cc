@@ -107,7 +107,7 @@ class World {
     ServerMachine::Taken call;
     while (running_.size() != 3 && server_.take(call, now_)) {
       if (call.line->first.procedure < kReserved) ++taken_calls.times;
-      ASSERT_TRUE(done_.insert({call.session->number, call.line->number, call.line->last}).second)
+      ASSERT_TRUE(done_.insert({call.session->number(), call.line->number, call.line->last}).second)
           << "a call is taken twice";
       ASSERT_LE(call.frame.size(), 400u);
       running_.push_back(call);
@@ -148,7 +148,7 @@ class World {
     Writer reply(room);
     Cause cause = Cause::none;
     if (call.line->first.procedure == static_cast<std::uint16_t>(Own::bind))
-      cause = Catalogue(procedures_).numbers(call.frame, reply);
+      cause = Catalogue(procedures_).answer(call.line->first.procedure, call.frame, reply);
     const std::size_t bytes = std::max(reply.size(), input_.pick(3) == 0 ? input_.pick(kResult) : 0);
     server_.finish(call, cause, input_.pick(8) != 0, std::span(room).first(bytes), now_);
   }

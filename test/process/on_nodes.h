@@ -37,6 +37,14 @@ class OnNodes : public testing::Test {
     });
     EXPECT_EQ(child.wait(), 0);
   }
+  // In a process of their own, as two that know only the name.
+  void with_two(const std::function<void(Interface& one, Interface& other)>& work) {
+    in_child([&] {
+      Interface one(options());
+      Interface other(other_options());
+      work(one, other);
+    });
+  }
 
   Folder folder_;
   Daemon daemon_{folder_.file("node")};

@@ -34,14 +34,6 @@ ErrorCode error_of(Work work) {
 
 class WithSegments : public OnNodes {
  protected:
-  // In a process of their own, as two that know only the name.
-  void with_two(const std::function<void(Interface& exporter, Interface& importer)>& work) {
-    in_child([&] {
-      Interface exporter(options());
-      Interface importer(other_options());
-      work(exporter, importer);
-    });
-  }
   // Every kind there is, where it can be, of 3 * 65536 bytes.
   void with_each_kind(const std::function<void(Segment&, Import&, Interface&)>& work,
                       SegmentOptions options = {}) {

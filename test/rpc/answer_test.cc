@@ -94,9 +94,7 @@ class RpcAnswer : public OnNodes {
  protected:
   void with_desk(const rpc::ServerOptions& options,
                  const std::function<void(Desk& desk, Interface& here)>& work, std::size_t threads = 1) {
-    in_child([&] {
-      Interface there(this->options());
-      Interface here(other_options());
+    with_two([&](Interface& there, Interface& here) {
       Desk desk;
       rpc::Server<Desk> server(there, "desk", desk, options);
       std::vector<std::jthread> serving(threads);
@@ -196,9 +194,7 @@ TEST_F(RpcAnswer, tells_whether_anybody_waits) {
 }
 
 TEST_F(RpcAnswer, outlives_its_server) {
-  in_child([&] {
-    Interface there(options());
-    Interface here(other_options());
+  with_two([](Interface& there, Interface& here) {
     Desk desk;
     std::optional<Desk::Kept> kept;
     {
@@ -246,9 +242,7 @@ TEST_F(RpcAnswer, that_is_given_early_leaves_the_handler_its_long_frame) {
 }
 
 TEST_F(RpcAnswer, that_is_given_early_leaves_the_handler_its_client) {
-  in_child([&] {
-    Interface there(options());
-    Interface here(other_options());
+  with_two([](Interface& there, Interface& here) {
     Desk desk;
     LooksBehind hooks;
     rpc::Server<Desk, LooksBehind> server(there, "desk", desk, {}, hooks);

@@ -17,10 +17,10 @@ namespace {
 
 using internal_::rpc::Catalogue;
 using internal_::rpc::Cause;
-using internal_::rpc::hash_of;
 using internal_::rpc::kReserved;
 using internal_::rpc::Landing;
 using internal_::rpc::Procedure;
+using internal_::rpc::procedure_of;
 using internal_::rpc::ReplyWord;
 using internal_::rpc::Writer;
 using internal_::rpc::blast::ClientMachine;
@@ -196,7 +196,7 @@ class Storm {
     if (call.line->first.procedure >= kReserved) {
       alignas(8) std::byte room[256];
       Writer reply(room);
-      const Cause cause = Catalogue(procedures_).numbers(call.frame, reply);
+      const Cause cause = Catalogue(procedures_).answer(call.line->first.procedure, call.frame, reply);
       static_cast<void>(server_->finish(call, cause, cause == Cause::none, reply.written(), now()));
       return;
     }
@@ -288,7 +288,7 @@ class Storm {
   sim::Generator chance_;
   sim::SimDatagramNet net_;
   const std::unique_ptr<sim::SimDatagramPort> server_port_;
-  const std::vector<Procedure> procedures_{{"letter", "letter", hash_of("letter"), hash_of("letter")}};
+  const std::vector<Procedure> procedures_{procedure_of("letter", "letter")};
   std::unique_ptr<ServerMachine> server_;
   Late late_{chance_};
   std::vector<Running> running_;

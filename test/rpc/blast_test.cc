@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "fabric/ofi/datagrams.h"
+#include "hamlyn/rpc/reference.h"
 #include "hamlyn/values/error.h"
 #include "rpc/blast/address.h"
 #include "rpc/blast/port.h"
@@ -34,6 +35,17 @@ class Waiter {
   std::atomic<bool> began{false};
 };
 HAMLYN_RPC(Waiter, wait, left)
+
+// Reaches for what nobody can lend.
+class Reacher {
+ public:
+  std::vector<Status> reach(rpc::Call& call, rpc::Readable data, rpc::Writable room) {
+    std::array<std::byte, 8> bytes{};
+    return {data.read(call, 0, bytes, std::chrono::seconds{1}),
+            room.write(call, 0, bytes, std::chrono::seconds{1})};
+  }
+};
+HAMLYN_RPC(Reacher, reach)
 
 namespace {
 
@@ -191,6 +203,14 @@ TEST(Blast, is_refused_by_name) {
   EXPECT_EQ(code_of_opening([&] { BlastServer<Calculator>("127.0.0.1", calculator, {.clients = 0}); }),
             ErrorCode::invalid_argument);
   EXPECT_EQ(code_of_opening([&] { BlastServer<Calculator>(address, calculator); }), ErrorCode::system);
+}
+
+TEST(Blast, lends_nothing_by_reference) {
+  Reacher reacher;
+  Serving<Reacher> serving(reacher);
+  BlastClient<Reacher> client(serving.server.address());
+  EXPECT_EQ(client.call<&Reacher::reach>(rpc::Readable{}, rpc::Writable{}).value(),
+            (std::vector{Status::refused, Status::refused}));
 }
 
 TEST(Blast, ends_calls_when_its_server_is_gone_and_finds_the_next_one) {

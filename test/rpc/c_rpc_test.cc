@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,21 @@ void early(void* context, hamlyn_rpc_call* call, const void* arguments, std::siz
   const auto* const bytes = static_cast<const char*>(arguments);
   EXPECT_EQ(std::string(bytes, length), std::string(5000, 'a'));
 }
+// An exception behind what was asked for: 'l', it is answered later, and kept; 'g', it was given; else
+// nothing.
+void throws(void* context, hamlyn_rpc_call* call, const void* arguments, std::size_t length) {
+  const char how = length == 0 ? ' ' : *static_cast<const char*>(arguments);
+  hamlyn_rpc_owed* owed = nullptr;
+  if (how != ' ') {
+    EXPECT_EQ(hamlyn_rpc_later(call, &owed), HAMLYN_OK);
+  }
+  if (how == 'g') {
+    EXPECT_EQ(hamlyn_rpc_owed_give(owed, "x", 1), HAMLYN_OK);
+  }
+  static_cast<Context*>(context)->owed = owed;
+  if (how == 'i') throw 5;
+  throw std::runtime_error("thrown");
+}
 void nothing(void*, hamlyn_rpc_call*, const void*, std::size_t) {}
 void zeros(void*, hamlyn_rpc_call* call, const void* arguments, std::size_t length) {
   std::uint32_t count = 0;
@@ -81,13 +97,12 @@ void zeros(void*, hamlyn_rpc_call* call, const void* arguments, std::size_t leng
   EXPECT_EQ(status, count > 65536 ? HAMLYN_TOO_LONG : HAMLYN_OK);
 }
 
-constexpr hamlyn_rpc_procedure kProcedures[] = {{"minus(i32,i32)->i32", minus},
-                                                {"later()->text", later},
-                                                {"nothing()->nothing", nothing},
-                                                {"raw_zeros(u32)->u8", zeros},
-                                                {"early(text)->u8", early}};
+constexpr hamlyn_rpc_procedure kProcedures[] = {
+    {"minus(i32,i32)->i32", minus}, {"later()->text", later},   {"nothing()->nothing", nothing},
+    {"raw_zeros(u32)->u8", zeros},  {"early(text)->u8", early}, {"throws(u8)->u8", throws}};
 constexpr const char* kSignatures[] = {"later()->text",      "minus(i32,i32)->i32", "nothing()->nothing",
-                                       "raw_zeros(u32)->u8", "newer()->nothing",    "early(text)->u8"};
+                                       "raw_zeros(u32)->u8", "newer()->nothing",    "early(text)->u8",
+                                       "throws(u8)->u8"};
 
 class CRpc : public testing::Test {
  protected:
@@ -211,6 +226,37 @@ TEST_F(CRpc, answer_that_is_given_early_leaves_when_the_procedure_returns) {
   });
 }
 
+TEST_F(CRpc, exception_of_a_procedure_ends_its_call_once) {
+  with_server([](hamlyn_interface* interface, Context& context) {
+    hamlyn_rpc_client* client = client_of(interface, "c");
+    ASSERT_NE(client, nullptr);
+    hamlyn_rpc_result result;
+    char out = 0;
+    const auto call = [&](const char* how) {
+      return hamlyn_rpc_do(client, 6, how, std::strlen(how), nullptr, &out, 1, &result);
+    };
+    // One answer may be owed at a time: each call gives its place back.
+    for (int i = 0; i != 3; ++i) {
+      for (const char* const how : {"", "l", "i"}) {
+        EXPECT_EQ(call(how), HAMLYN_REFUSED) << how;
+        EXPECT_EQ(result.cause, static_cast<std::uint32_t>(HAMLYN_RPC_THREW)) << how;
+        EXPECT_EQ(result.fate, static_cast<std::uint32_t>(HAMLYN_RPC_DONE)) << how;
+        EXPECT_STREQ(result.text, *how == 'i' ? "something that is no std::exception" : "thrown");
+        if (*how == 0) continue;
+        int cancelled = 0;
+        EXPECT_EQ(hamlyn_rpc_owed_cancelled(context.owed, &cancelled), HAMLYN_OK);
+        EXPECT_EQ(cancelled, 1) << "it is over";
+        EXPECT_EQ(hamlyn_rpc_owed_give(context.owed, "y", 1), HAMLYN_INVALID);
+        EXPECT_EQ(hamlyn_rpc_owed_free(context.owed), HAMLYN_OK);
+      }
+      EXPECT_EQ(call("g"), HAMLYN_OK) << "it was given before";
+      EXPECT_EQ(out, 'x');
+      EXPECT_EQ(hamlyn_rpc_owed_free(context.owed), HAMLYN_OK);
+    }
+    EXPECT_EQ(hamlyn_rpc_client_free(client), HAMLYN_OK);
+  });
+}
+
 TEST_F(CRpc, says_why_a_call_was_not_done) {
   with_server([](hamlyn_interface* interface, Context& context) {
     hamlyn_rpc_client* const client = client_of(interface, "c");
@@ -240,9 +286,11 @@ TEST_F(CRpc, says_why_a_call_was_not_done) {
     EXPECT_EQ(hamlyn_rpc_owed_fail(context.owed, "nobody waits"), HAMLYN_OK);
     EXPECT_EQ(hamlyn_rpc_wait(client, &call, HAMLYN_FOREVER, nullptr, 0, &result), HAMLYN_REFUSED);
     EXPECT_STREQ(result.text, "nobody waits");
+    ASSERT_EQ(hamlyn_rpc_start(client, 2, nullptr, 0, nullptr, &call), HAMLYN_OK);
     EXPECT_EQ(hamlyn_rpc_drop(client, &call), HAMLYN_OK);
     std::uint32_t fate = 9;
-    EXPECT_EQ(hamlyn_rpc_settle(client, &result.call, 1'000'000, &fate), HAMLYN_OK);
+    EXPECT_EQ(hamlyn_rpc_settle(client, &call, HAMLYN_FOREVER, &fate), HAMLYN_OK);
+    EXPECT_EQ(fate, static_cast<std::uint32_t>(HAMLYN_RPC_DONE));
     const hamlyn_rpc_id none{~0ull, ~0ull, ~0u, ~0u};
     EXPECT_EQ(hamlyn_rpc_wait(client, &none, 0, nullptr, 0, &result), HAMLYN_LINK_ENDED);
     EXPECT_EQ(hamlyn_rpc_owed_free(context.owed), HAMLYN_OK);

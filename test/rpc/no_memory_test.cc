@@ -1,11 +1,12 @@
-// A result for which the server has no memory: its caller is told what became of the call. Replaces operator
-// new: a program of its own.
+// Results and words for which there is no memory: the caller is told what became of the call. Replaces
+// operator new: a program of its own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <new>
 
 #include "rpc/blast/server_machine.h"
+#include "rpc/ending.h"
 #include "test/rpc/blast_letters.h"
 #include "test/rpc/noted_port.h"
 
@@ -58,6 +59,23 @@ TEST(RpcNoMemory, tells_what_became_of_a_call_whose_result_it_cannot_keep) {
   EXPECT_TRUE(reply.good && reply.begun && reply.sequence == 1);
   EXPECT_EQ(reply.kind, Kind::failed);
   EXPECT_EQ(reply.cause, Cause::no_memory);
+}
+
+TEST(RpcNoMemory, tells_that_a_procedure_threw_without_its_words) {
+  Landing came;
+  came.bytes = std::span(came.here).first(40);  // longer than a string that needs no memory
+  std::ranges::fill(came.bytes, std::byte{'x'});
+  const ReplyWord reply{.kind = Kind::failed, .cause = Cause::threw, .begun = true};
+  Ending out;
+  fails = true;
+  tell(reply, came, out);
+  fails = false;
+  EXPECT_EQ(out.status, Status::refused);
+  EXPECT_EQ(out.cause, Cause::threw);
+  EXPECT_EQ(out.fate, Fate::done);
+  EXPECT_EQ(out.words(), "");
+  tell(reply, came, out);
+  EXPECT_EQ(out.words(), std::string(40, 'x'));
 }
 
 TEST(BlastNoMemory, passes_over_answers_and_words_of_which_it_cannot_take_note) {

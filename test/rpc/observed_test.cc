@@ -73,14 +73,6 @@ static_assert(sizeof(rpc::Pending<int>) <= sizeof(void*) + sizeof(internal_::rpc
 
 class RpcObserved : public OnNodes {
  protected:
-  // In a process of their own, as two that know only the name.
-  void with_two(const std::function<void(Interface& server, Interface& client)>& work) {
-    in_child([&] {
-      Interface server(options());
-      Interface client(other_options());
-      work(server, client);
-    });
-  }
   static CallCounters row(Interface& interface, CallSide side, std::string_view name) {
     for (const CallCounters& each : interface.engine().core().counters().call)
       if (each.side == side && name == each.name) return each;

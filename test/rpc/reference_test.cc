@@ -60,6 +60,11 @@ class Sums {
             rpc::Readable{}.read(call, 0, bytes, kPatience),
             said<rpc::Readable>(rpc::Readable{}, 100).read(call, 0, bytes, kPatience)};
   }
+  // Answers first: the part is lent until it returns.
+  void answers_first(rpc::Call& call, rpc::Answer<void> answer, rpc::Readable data) {
+    EXPECT_EQ(answer.give(), Status::ok);
+    static_cast<void>(sum(call, data));
+  }
   // Reads what an earlier call has lent.
   Status again(rpc::Call& call) {
     std::array<std::byte, 8> bytes{};
@@ -78,14 +83,12 @@ class Sums {
   Status last = Status::invalid;
   rpc::Readable kept;
 };
-HAMLYN_RPC(Sums, sum, fill, beyond, again, for_a_while)
+HAMLYN_RPC(Sums, sum, fill, beyond, answers_first, again, for_a_while)
 
 class RpcReference : public OnNodes {
  protected:
   void with_sums(const std::function<void(Sums&, Interface&, rpc::Client<Sums>&)>& work) {
-    in_child([&] {
-      Interface there(options());
-      Interface here(other_options());
+    with_two([&](Interface& there, Interface& here) {
       Sums sums;
       rpc::Server<Sums> server(there, "sums", sums);
       std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
@@ -130,7 +133,7 @@ TEST_F(RpcReference, beyond_what_was_lent_is_refused) {
 }
 
 TEST_F(RpcReference, after_the_call_is_refused) {
-  with_sums([this](Sums&, Interface& here, rpc::Client<Sums>& client) {
+  with_sums([this](Sums& sums, Interface& here, rpc::Client<Sums>& client) {
     rpc::Lendable memory(here, 4096);
     EXPECT_EQ(client.call<&Sums::again>().value(), Status::out_of_bounds) << "nothing was lent yet";
     EXPECT_EQ(client.call<&Sums::sum>(memory.readable(0, 64)).value(), 0u);
@@ -138,6 +141,9 @@ TEST_F(RpcReference, after_the_call_is_refused) {
     const auto lent = memory.readable(0, 64);
     EXPECT_EQ(client.call<&Sums::sum>(lent).value(), 0u);
     EXPECT_EQ(client.call<&Sums::again>().value(), Status::ok) << "it is lent still";
+    EXPECT_EQ(client.call<&Sums::answers_first>(memory.readable(0, 64)).status(), Status::ok);
+    EXPECT_EQ(sums.last, Status::ok) << "it was lent until its handler had returned";
+    EXPECT_EQ(client.call<&Sums::again>().value(), Status::refused);
     Interface stranger(other_options());
     rpc::Client<Sums> other(stranger, "sums");
     EXPECT_EQ(other.call<&Sums::again>().value(), Status::refused) << "another has lent it";

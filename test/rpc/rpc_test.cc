@@ -20,14 +20,6 @@ using namespace internal_::rpc;
 
 class Rpc : public OnNodes {
  protected:
-  // In a process of their own, as two that know only the name.
-  void with_two(const std::function<void(Interface& server, Interface& client)>& work) {
-    in_child([&] {
-      Interface server(options());
-      Interface client(other_options());
-      work(server, client);
-    });
-  }
   // One thread serves a calculator meanwhile.
   void with_server(const std::function<void(Interface& client)>& work) {
     with_two([&](Interface& there, Interface& here) {

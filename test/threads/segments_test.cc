@@ -24,12 +24,6 @@ constexpr std::uint64_t kEach = 200;
 
 class SegmentThreads : public OnNodes {
  protected:
-  void with_two(const std::function<void(Interface&, Interface&)>& work) {
-    in_child([&] {
-      Interface exporter(options()), importer(other_options());
-      work(exporter, importer);
-    });
-  }
   // While `work` runs, somebody keeps doing `besides`.
   template <class Besides, class Work>
   static void beside(Besides besides, Work work) {

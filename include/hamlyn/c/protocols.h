@@ -1,6 +1,6 @@
 #pragma once
 // The C interface of the protocols (docs/messages.md): managers, datagrams, streams, tagged remote writes.
-// What holds for all functions and handles stands at the top of hamlyn/c.h.
+// The rules of all functions and handles stand at the top of hamlyn/c.h.
 #include "hamlyn/c.h"
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 #pragma once
 // Calls (docs/calls.md), in C: procedures by their number, with frames of arguments and results in the one
 // layout (docs/wire.md). A program in C++ calls them by their signatures, and the other way round.
-// What holds for all functions and handles stands at the top of hamlyn/c.h.
+// The rules of all functions and handles stand at the top of hamlyn/c.h.
 #include "hamlyn/c.h"
 
 #ifdef __cplusplus
@@ -43,8 +43,9 @@ typedef struct hamlyn_rpc_call hamlyn_rpc_call;
 typedef struct hamlyn_rpc_owed hamlyn_rpc_owed;
 
 // Does a call: answers it by one of hamlyn_rpc_answer, hamlyn_rpc_fail and hamlyn_rpc_later. Otherwise its
-// caller is told `unanswered`. The arguments are good until it returns, at a multiple of 8 bytes, and
-// whatever a stranger has sent.
+// caller is told `unanswered`. An exception that it throws, in C++, is told as hamlyn_rpc_fail tells it,
+// unless it was answered later by then. The arguments are good until it returns, at a multiple of 8 bytes,
+// and whatever a stranger has sent.
 typedef void (*hamlyn_rpc_function)(void* context, hamlyn_rpc_call* call, const void* arguments,
                                     size_t length);
 

@@ -1,7 +1,7 @@
 #pragma once
 // The C interface of puts and segments (docs/remote-memory.md): memory that others write, read and
-// swap in without its owner's help (paper 4, chapters 3 and 4). What holds for all functions and handles
-// stands at the top of hamlyn/c.h. The thesis's own calls are in hamlyn/c/rr.h.
+// swap in without its owner's help (paper 4, chapters 3 and 4). The rules of all functions and handles
+// stand at the top of hamlyn/c.h. The thesis's own calls are in hamlyn/c/rr.h.
 #include "hamlyn/c.h"
 
 #ifdef __cplusplus

@@ -202,7 +202,7 @@ class [[nodiscard]] Result {
 // How a side waits (paper 4, section 5.4).
 enum class Waits : std::uint8_t {
   lately,  // looks as long as it has paid lately, then sleeps
-  spin,    // looks all the time: the lowest latency, and a processor of its own
+  spin,    // looks all the time, and has a processor of its own
   sleep,   // sleeps at once
 };
 

@@ -195,12 +195,21 @@ std::vector<Procedure> wanted(hamlyn::rpc::Listing<kFunctions...> listing) {
   std::vector<Procedure> out;
   out.reserve(sizeof...(kFunctions));
   const auto names = names_of(listing);
-  const auto add = [&](std::string signature) {
-    const std::string_view name = names[out.size()];
-    out.push_back({name, signature, hash_of(name), hash_of(signature)});
-  };
-  (add(signature_of<ShapeAt<kFunctions>>(names[out.size()])), ...);
+  (out.push_back(procedure_of(names[out.size()], signature_of<ShapeAt<kFunctions>>(names[out.size()]))), ...);
   return out;
+}
+
+// Whether a class of hooks has one that a client calls, for any procedure.
+template <class Hooks, auto kFunction, class... Types>
+constexpr bool fits_call_at_client(std::tuple<Types...>*) noexcept {
+  using Result = hamlyn::rpc::Result<typename ShapeAt<kFunction>::Result>;
+  return HasBefore<Hooks, kFunction, const Types...> || HasAfter<Hooks, kFunction, const Result&>;
+}
+template <class Hooks, auto... kFunctions>
+constexpr bool fits_client(hamlyn::rpc::Listing<kFunctions...>) noexcept {
+  return (fits_call_at_client<Hooks, kFunctions>(
+              static_cast<typename ShapeAt<kFunctions>::Arguments*>(nullptr)) ||
+          ...);
 }
 
 // Called with the result of a call that was started.
@@ -397,7 +406,10 @@ class Client {
   Client(Interface& interface, std::string_view name, const Options& options,
          Hooks& hooks) requires(internal_::rpc::kHasHooks<Hooks>)
       : core_(interface, name, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options),
-        hooks_{&hooks} {}
+        hooks_{&hooks} {
+    static_assert(internal_::rpc::fits_client<Hooks>(internal_::rpc::listing<Type>()),
+                  "hooks of a client have a `before` or an `after` as hamlyn/rpc/hooks.h has them");
+  }
   // Begins to open, and does not wait: `door` is what Interface::lookup says. Throws Error: seed_wrong_kind,
   // invalid_argument, out_of_memory, forked.
   Client(Interface& interface, const Ticket& door, const Options& options,
@@ -455,8 +467,8 @@ class Client {
   [[no_unique_address]] internal_::rpc::HooksAt<Hooks> hooks_;
 };
 
-// Calls that leave together: the server is woken once, and each costs less than by itself. Threads: one at a
-// time. Owner: who made it; its client is there for longer.
+// Calls that leave together: the server is woken once. Threads: one at a time. Owner: who made it; its client
+// is there for longer.
 template <class Type, class Hooks = NoHooks>
 class Row {
  public:

@@ -14,8 +14,8 @@
 //     void after(const hamlyn::rpc::Result<Returned>& result) noexcept;
 //   };
 //
-// Servers and clients are given them as a second argument of their template, and an object. Without, nothing
-// is looked at: there is no instruction for them.
+// Servers and clients are given them as a second argument of their template, and an object. A class that has
+// neither, as that side calls them, is a compile error.
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -46,16 +46,24 @@ inline constexpr bool kHasHooks = !std::is_same_v<Hooks, hamlyn::rpc::NoHooks>;
 template <class Returned>
 using ToHooks = std::conditional_t<std::is_void_v<Returned>, std::monostate, Returned>;
 
+template <class Hooks, auto kFunction, class... Arguments>
+concept HasBefore = kHasHooks<Hooks> && requires(Hooks& hooks, Arguments&... arguments) {
+  hooks.template before<kFunction>(arguments...);
+};
+template <class Hooks, auto kFunction, class... Arguments>
+concept HasAfter = kHasHooks<Hooks> && requires(Hooks& hooks, Arguments&&... arguments) {
+  hooks.template after<kFunction>(std::forward<Arguments>(arguments)...);
+};
+
 // Calls `before` of a class of hooks that has one.
 template <auto kFunction, class Hooks, class... Arguments>
 void call_before(const HooksAt<Hooks>& at, Arguments&... arguments) {
-  if constexpr (requires { at.hooks->template before<kFunction>(arguments...); })
-    at.hooks->template before<kFunction>(arguments...);
+  if constexpr (HasBefore<Hooks, kFunction, Arguments...>) at.hooks->template before<kFunction>(arguments...);
 }
 // Calls `after`, in the same way.
 template <auto kFunction, class Hooks, class... Arguments>
 void call_after(const HooksAt<Hooks>& at, Arguments&&... arguments) noexcept {
-  if constexpr (requires { at.hooks->template after<kFunction>(std::forward<Arguments>(arguments)...); })
+  if constexpr (HasAfter<Hooks, kFunction, Arguments...>)
     at.hooks->template after<kFunction>(std::forward<Arguments>(arguments)...);
 }
 

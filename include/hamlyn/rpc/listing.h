@@ -17,6 +17,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "hamlyn/rpc/answer.h"
 #include "hamlyn/rpc/layout.h"
@@ -69,11 +70,15 @@ template <class Owner, class Return, class Returned, class... Parameters>
 struct Shape<Owner, Return, hamlyn::rpc::Answer<Returned>, Parameters...>
     : Shape<Owner, Returned, Parameters...> {
   static_assert(std::is_void_v<Return>, "a procedure that answers later returns nothing by itself");
+  using Rest = Shape<Owner, Returned, Parameters...>;
+  static_assert(!Rest::kAnswersLater, "a procedure has one Answer");
+  static_assert(!Rest::kAsksWho, "a Call& stands in front of an Answer");
   static constexpr bool kAnswersLater = true;
 };
 // With a first parameter that does not travel.
 template <class Owner, class Return, class... Parameters>
 struct Shape<Owner, Return, hamlyn::rpc::Call&, Parameters...> : Shape<Owner, Return, Parameters...> {
+  static_assert(!Shape<Owner, Return, Parameters...>::kAsksWho, "a procedure has one Call&");
   static constexpr bool kAsksWho = true;
 };
 
@@ -127,6 +132,10 @@ struct Procedure {
   std::uint64_t named = 0;    // the hash of the name
   std::uint64_t signed_ = 0;  // that of the signature
 };
+inline Procedure procedure_of(std::string_view name, std::string signature) {
+  const std::uint64_t signed_as = hash_of(signature);
+  return {name, std::move(signature), hash_of(name), signed_as};
+}
 
 // The listing of a class, found in its own namespace.
 template <class Type>

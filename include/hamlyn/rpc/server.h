@@ -193,20 +193,32 @@ Ran run_now(void* target, auto& arguments, Reply& reply, hamlyn::rpc::Call& call
     return answer<Result>(result, reply);
   }
 }
+inline constexpr const char* kNoException = "something that is no std::exception";
+
+// Calls a handler. What it throws answers for it if it owes an answer, and goes on otherwise.
+template <class Handler>
+void owing(Owed& owed, Handler handler) {
+  try {
+    handler();
+  } catch (const std::exception& error) {
+    if (!owed) throw;
+    static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, error.what()));
+  } catch (...) {
+    if (!owed) throw;
+    static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, kNoException));
+  }
+}
 template <class Type, auto kFunction, class Hooks>
 Ran run_later(void* target, auto& arguments, hamlyn::rpc::Call& call) {
-  auto [owed, ran] = go_on(call);
-  if (!owed) return ran;
+  std::pair<Owed, Ran> gone_on = go_on(call);
+  Owed& owed = gone_on.first;
+  if (!owed) return gone_on.second;
   {
     const TellsAfter<kFunction, Hooks> after(Target<Type, Hooks>::hooks(target), call);
-    try {
+    owing(owed, [&] {
       hamlyn::rpc::Answer<typename ShapeAt<kFunction>::Result> answer(owed);
       invoke_on<Type, kFunction, Hooks>(target, call, arguments, std::move(answer));
-    } catch (const std::exception& error) {
-      static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, error.what()));
-    } catch (...) {
-      static_cast<void>(owed.fail(hamlyn::rpc::Cause::threw, "something that is no std::exception"));
-    }
+    });
   }
   owed.returned();  // behind all that looks at the call
   return Ran::later;
@@ -241,10 +253,7 @@ std::vector<Offered> offered(hamlyn::rpc::Listing<kFunctions...> listing) {
   const auto add = [&]<auto kFunction>(std::integral_constant<decltype(kFunction), kFunction>) {
     using Shape = ShapeAt<kFunction>;
     Offered each;
-    each.procedure.name = names[out.size()];
-    each.procedure.signature = signature_of<Shape>(each.procedure.name);
-    each.procedure.named = hash_of(each.procedure.name);
-    each.procedure.signed_ = hash_of(each.procedure.signature);
+    each.procedure = procedure_of(names[out.size()], signature_of<Shape>(names[out.size()]));
     each.run = run_procedure<Type, kFunction, Hooks>;
     if constexpr (std::is_void_v<typename Shape::Result> || Shape::kAnswersLater)
       each.short_result = true;
@@ -254,6 +263,20 @@ std::vector<Offered> offered(hamlyn::rpc::Listing<kFunctions...> listing) {
   };
   (add(std::integral_constant<decltype(kFunctions), kFunctions>{}), ...);
   return out;
+}
+
+// Whether a class of hooks has one that a server calls, for any procedure.
+template <class Hooks, auto kFunction, class... Types>
+constexpr bool fits_call_at_server(std::tuple<Types...>*) noexcept {
+  using Result = ToHooks<typename ShapeAt<kFunction>::Result>;
+  return HasBefore<Hooks, kFunction, hamlyn::rpc::Call, const Types...> ||
+         HasAfter<Hooks, kFunction, hamlyn::rpc::Call&, const Result*>;
+}
+template <class Hooks, auto... kFunctions>
+constexpr bool fits_server(hamlyn::rpc::Listing<kFunctions...>) noexcept {
+  return (fits_call_at_server<Hooks, kFunctions>(
+              static_cast<typename ShapeAt<kFunctions>::Arguments*>(nullptr)) ||
+          ...);
 }
 
 // A server of procedures by number.
@@ -305,7 +328,10 @@ class Server {
          Hooks& hooks) requires(internal_::rpc::kHasHooks<Hooks>)
       : target_{&object, {&hooks}},
         core_(interface, name, internal_::rpc::offered<Type, Hooks>(internal_::rpc::listing<Type>()),
-              &target_, options) {}
+              &target_, options) {
+    static_assert(internal_::rpc::fits_server<Hooks>(internal_::rpc::listing<Type>()),
+                  "hooks of a server have a `before` or an `after` as hamlyn/rpc/hooks.h has them");
+  }
 
   // Serves calls in this thread until `stop`, or until the interface is cancelled. ok: it was stopped;
   // cancelled, forked.

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <new>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "rpc/blast/clock.h"
 #include "rpc/blast/port.h"
 #include "rpc/blast/watch.h"
+#include "rpc/ending.h"
 #include "rpc/inherited.h"
 #include "rpc/spin.h"
 
@@ -38,14 +38,6 @@ const BlastClientOptions& checked(const BlastClientOptions& options, std::size_t
   if (options.unit < blast::kLeastUnit || options.unit > blast::kMostUnit)
     throw Error(ErrorCode::invalid_argument, "a unit has 1 to 64 packets");
   return options;
-}
-
-Ending ended(Status status, Fate fate, CallId call = {}) noexcept {
-  Ending out;
-  out.status = status;
-  out.fate = fate;
-  out.call = call;
-  return out;
 }
 
 blast::ClientLimits limits_of(const BlastClientOptions& options) noexcept {
@@ -213,23 +205,22 @@ Ending BlastClientCore::start(std::size_t place, std::span<const std::byte> fram
     return inside.machine.start(place, frame, timed ? time_word(terms.time) : std::uint16_t{0}, own.depth,
                                 terms.priority == Priority::urgent, blast::time_of_moment(now), call);
   };
-  const auto passes = [](Status of) { return of == Status::queue_full || of == Status::connecting; };
   Status status = Status::forked;
   if (own.depth > kMostDepth) {
     status = Status::refused;
   } else if (const Guard guard(inside.lock); guard) {
     status = attempt();
-    if (passes(status)) {
+    if (may_start_later(status)) {
       // Hears what frees a line: nobody may ever wait.
       inside.hear_standing();
       status = attempt();
     }
     if (status == Status::ok) inside.watch.changed();  // who sleeps has more to look after
   }
-  if (passes(status) && wait) {
+  if (may_start_later(status) && wait) {
     const auto ready = [&] {
       const Status again = attempt();
-      return passes(again) ? Status::pending : again;
+      return may_start_later(again) ? Status::pending : again;
     };
     library::Patience patience(terms.time);
     status = inside.wait(ready, patience);
@@ -253,15 +244,7 @@ bool BlastClientCore::Inside::over(CallId call, Landing& into, Ending& out) noex
   }
   ReplyWord reply;
   static_cast<void>(machine.take(call, into, reply));  // cannot fail: its memory is the line's
-  out.fate = reply.begun ? Fate::done : Fate::not_done;
-  out.cause = reply.cause;
-  out.status = reply.cause == Cause::none              ? Status::ok
-               : reply.cause == Cause::result_too_long ? Status::too_long
-                                                       : Status::refused;
-  if (reply.cause == Cause::threw) {
-    const std::size_t length = std::min(into.bytes.size(), kMostText);
-    out.text.reset(new (std::nothrow) std::string(reinterpret_cast<const char*>(into.bytes.data()), length));
-  }
+  tell(reply, into, out);
   return true;
 }
 

@@ -134,13 +134,7 @@ void BlastServerCore::Inside::perform(const Machine::Taken& call) noexcept {
 void BlastServerCore::Inside::administer(const Machine::Taken& call) noexcept {
   alignas(16) std::byte room[kAnswerHere];
   Writer reply(room);
-  Cause cause = Cause::no_procedure;
-  if (call.line->first.procedure == static_cast<std::uint16_t>(Own::bind))
-    cause = catalogue.numbers(call.frame, reply);
-  else if (call.line->first.procedure == static_cast<std::uint16_t>(Own::tell))
-    cause = catalogue.words(call.frame, reply);
-  else if (call.line->first.procedure == static_cast<std::uint16_t>(Own::list))
-    cause = catalogue.list(call.frame, reply);
+  Cause cause = catalogue.answer(call.line->first.procedure, call.frame, reply);
   if (cause == Cause::none && (!reply.fits() || reply.size() > machine.room(*call.session)))
     cause = Cause::result_too_long;
   finish(call, cause, cause == Cause::none,

@@ -111,7 +111,7 @@ ServerMachine::Offer& ServerMachine::offer_for(Peer peer, const Greeting& hello,
   do shape.head.session = chance_();
   while (shape.head.session == 0 || sessions_.contains(shape.head.session));
   shape.lines = static_cast<std::uint16_t>(std::min<std::uint32_t>(shape.lines, limits_.lines));
-  *offer = {peer, shape.head.session, now, shape};
+  *offer = {peer, now, shape};
   return *offer;
 }
 
@@ -141,7 +141,6 @@ void ServerMachine::confirm(Peer from, const Head& head, Time now) {
 void ServerMachine::admit(const Offer& offer, Time now) {
   auto session = std::make_shared<Session>();
   session->peer = offer.peer;
-  session->number = offer.session;
   session->shape = offer.hello;
   session->heard = now;
   session->trip.measured(now - offer.time);
@@ -157,7 +156,7 @@ void ServerMachine::admit(const Offer& offer, Time now) {
     const std::uint64_t other = (each++)->first;
     if (sessions_.at(other)->peer == offer.peer) drop(other);
   }
-  sessions_.emplace(offer.session, std::move(session));
+  sessions_.emplace(offer.session(), std::move(session));
 }
 
 // --- clients that go
@@ -179,7 +178,7 @@ void ServerMachine::forget_silent(Time now) noexcept {
   for (auto each = sessions_.begin(); each != sessions_.end();) {
     const std::shared_ptr<Session> session = (each++)->second;
     if (session->running != 0 || now - session->heard < limits_.silence) continue;
-    drop(session->number);
+    drop(session->number());
     forget(session->peer);
   }
 }
@@ -276,7 +275,7 @@ void ServerMachine::hear_word(Peer from, std::span<const std::byte> packet, Time
   const std::shared_ptr<Session> session = find(from, word->head, now);
   if (session == nullptr) return;
   if (word->head.kind == PacketKind::leave) {
-    drop(session->number);
+    drop(session->number());
     return forget(from);
   }
   if (word->line >= session->lines.size()) return refuse(BlastRefused::line);
@@ -386,7 +385,7 @@ bool ServerMachine::work_at(Session& session, Line& line, Time now) noexcept {
 
 bool ServerMachine::send_part(Session& session, Line& line, std::uint32_t packet, Time now) noexcept {
   Data part;
-  part.head = {.kind = PacketKind::result, .sequence = line.last, .session = session.number};
+  part.head = {.kind = PacketKind::result, .sequence = line.last, .session = session.number()};
   part.line = static_cast<std::uint16_t>(line.number);
   part.pause = time_word(std::chrono::nanoseconds{session.trip.pause()});
   part.length = static_cast<std::uint32_t>(line.length);
@@ -410,7 +409,7 @@ bool ServerMachine::send_part(Session& session, Line& line, std::uint32_t packet
 
 void ServerMachine::answer(const Session& session, Line& line, const Answer& what) noexcept {
   Answer out = what;
-  out.head = {.kind = PacketKind::answer, .sequence = line.last, .session = session.number};
+  out.head = {.kind = PacketKind::answer, .sequence = line.last, .session = session.number()};
   out.line = static_cast<std::uint16_t>(line.number);
   send(session.peer, out);
 }

@@ -69,9 +69,9 @@ class ServerMachine {
     bool listed = false;  // among those that have something to send or to wait for
   };
   struct Session {
+    std::uint64_t number() const noexcept { return shape.head.session; }
     Peer peer = fabric::DatagramPort::kNobody;
-    std::uint64_t number = 0;
-    Greeting shape;  // its hello
+    Greeting shape;  // its hello, with its session
     Time heard = 0;
     RoundTrip trip;
     // Relaxed: a handler that sees it late goes on for longer.
@@ -116,10 +116,10 @@ class ServerMachine {
 
  private:
   struct Offer {
+    std::uint64_t session() const noexcept { return hello.head.session; }
     Peer peer = fabric::DatagramPort::kNobody;
-    std::uint64_t session = 0;
     Time time = 0;
-    Greeting hello;
+    Greeting hello;  // with the session that it may confirm
   };
   using Ready = std::deque<std::pair<std::shared_ptr<Session>, Line*>>;  // the longest there first
 
