@@ -1,6 +1,7 @@
 #include "hamlyn/rpc/reference.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/notification_queue.h"
@@ -30,6 +31,21 @@ Lending::~Lending() = default;
 
 namespace {
 
+SlotOptions to_be_read(std::size_t offset, std::size_t length) noexcept {
+  SlotOptions out{.base = offset, .bound = length, .fast = false};
+  out.access = Access::read_only;
+  out.gets = static_cast<std::uint32_t>(kPiece);
+  out.hold = 0;
+  return out;
+}
+SlotOptions to_be_written(std::size_t offset, std::size_t length) noexcept {
+  SlotOptions out{.base = offset, .bound = length, .fast = false};
+  out.access = Access::write_only;
+  out.puts = true;
+  out.hold = 0;
+  return out;
+}
+
 // --- the server's side
 
 // A ticket for what the caller has lent: at its own interface, whatever it says.
@@ -41,11 +57,22 @@ Ticket ticket_of(const LentPart& part, const Serving& serving) noexcept {
   out.slot = part.slot;
   out.generation = part.generation;
   out.key = part.key;
-  out.bound = part.length;
+  out.bound = part.shown() ? part.offset + part.length : part.length;
   return out;
 }
+// No longer than the call has time.
+library::Patience patience_of(const Serving& serving, std::chrono::nanoseconds timeout) noexcept {
+  std::chrono::nanoseconds most = timeout;
+  if (serving.own.deadline != Clock::time_point::max())
+    most = std::min<std::chrono::nanoseconds>(most, serving.own.deadline - Clock::now());
+  return library::Patience(std::max(most, std::chrono::nanoseconds{0}));
+}
+// Whether it ends where no address does.
+bool overflows(const LentPart& part) noexcept {
+  return part.shown() && part.offset + part.length < part.offset;
+}
 
-// Calls what(reach, ticket, patience) if so many bytes are there.
+// Calls what(reach, ticket, offset, patience) if so many bytes are there.
 template <class What>
 Status reach(const LentPart& part, const Serving& serving, std::size_t offset, std::size_t length,
              std::chrono::nanoseconds timeout, What what) noexcept {
@@ -53,12 +80,9 @@ Status reach(const LentPart& part, const Serving& serving, std::size_t offset, s
   if (offset > part.length || length > part.length - offset) return Status::out_of_bounds;
   if (length == 0) return Status::ok;
   const Ticket ticket = ticket_of(part, serving);
-  if (invalid(ticket) != nullptr) return Status::refused;
-  std::chrono::nanoseconds most = timeout;
-  if (serving.own.deadline != Clock::time_point::max())
-    most = std::min<std::chrono::nanoseconds>(most, serving.own.deadline - Clock::now());
-  library::Patience patience(std::max(most, std::chrono::nanoseconds{0}));
-  return what(serving.server->reach, ticket, patience);
+  if (overflows(part) || invalid(ticket) != nullptr) return Status::refused;
+  library::Patience patience = patience_of(serving, timeout);
+  return what(serving.server->reach, ticket, part.shown() ? part.offset + offset : offset, patience);
 }
 
 }  // namespace
@@ -69,30 +93,49 @@ namespace rpc {
 
 Status Readable::read(const Call& call, std::size_t offset, std::span<std::byte> into,
                       std::chrono::nanoseconds timeout) const noexcept {
-  return internal_::rpc::reach(part_, call.serving(), offset, into.size(), timeout,
-                               [&](auto& reach, const Ticket& ticket, library::Patience& patience) {
-                                 return reach.read(ticket, offset, into, patience);
-                               });
+  return internal_::rpc::reach(
+      part_, call.serving(), offset, into.size(), timeout,
+      [&](auto& reach, const Ticket& ticket, std::uint64_t at, library::Patience& patience) {
+        return reach.read(ticket, at, into, patience);
+      });
+}
+
+std::span<const std::byte> Readable::view(const Call& call, std::chrono::nanoseconds timeout) noexcept {
+  const internal_::rpc::Serving& serving = call.serving();
+  if (serving.server == nullptr || !part_.shown() || internal_::rpc::overflows(part_)) return {};
+  const Ticket ticket = internal_::rpc::ticket_of(part_, serving);
+  if (invalid(ticket) != nullptr) return {};
+  library::Patience patience = internal_::rpc::patience_of(serving, timeout);
+  const auto mapped = serving.server->reach.map(ticket, patience);
+  if (mapped == nullptr || ticket.bound > mapped->bytes().size()) return {};
+  mapped_ = mapped;
+  return mapped->bytes().subspan(part_.offset, part_.length);
 }
 
 Status Writable::write(const Call& call, std::size_t offset, std::span<const std::byte> from,
                        std::chrono::nanoseconds timeout) const noexcept {
-  return internal_::rpc::reach(part_, call.serving(), offset, from.size(), timeout,
-                               [&](auto& reach, const Ticket& ticket, library::Patience& patience) {
-                                 return reach.write(ticket, offset, from, patience);
-                               });
+  return internal_::rpc::reach(
+      part_, call.serving(), offset, from.size(), timeout,
+      [&](auto& reach, const Ticket& ticket, std::uint64_t at, library::Patience& patience) {
+        return reach.write(ticket, at, from, patience);
+      });
 }
 
 // --- the memory
 
 struct Lendable::Inside {
-  Inside(Interface& interface, std::size_t bytes) : queue(interface, 64), area(interface, bytes) {}
+  Inside(Interface& interface, std::size_t bytes, const Options& options)
+      : queue(interface, 64),
+        area(interface, bytes, options.shown ? Sharing::mapped_read_only : Sharing::guarded) {
+    if (options.shown) all.emplace(area, queue, internal_::rpc::to_be_read(0, area.bytes().size()));
+  }
   NotificationQueue queue;
   MessageArea area;
+  std::optional<Slot> all;  // of what is shown
 };
 
-Lendable::Lendable(Interface& interface, std::size_t bytes) try
-    : inside_(std::make_unique<Inside>(interface, bytes)) {
+Lendable::Lendable(Interface& interface, std::size_t bytes, const Options& options) try
+    : inside_(std::make_unique<Inside>(interface, bytes, options)) {
 } catch (const std::bad_alloc&) {
   internal_::library::throw_no_memory("memory to be lent to calls");
 }
@@ -104,15 +147,19 @@ internal_::rpc::Lending Lendable::lend(std::size_t offset, std::size_t length, b
                                        internal_::rpc::LentPart& part) {
   using internal_::rpc::Lending;
   if (length == 0) throw Error(ErrorCode::invalid_argument, "a part that is lent has bytes");
-  SlotOptions options{.base = offset, .bound = length, .fast = false};
-  options.access = to_write ? Access::write_only : Access::read_only;
-  options.gets = to_write ? 0 : static_cast<std::uint32_t>(internal_::rpc::kPiece);
-  options.puts = to_write;
-  options.hold = 0;
+  if (inside_->all && !to_write) {
+    if (offset > bytes().size() || length > bytes().size() - offset)
+      throw Error(ErrorCode::invalid_argument, "a part that is lent lies in the memory");
+    const Ticket all = inside_->all->ticket();
+    part = {all.slot, all.generation, all.key, length, offset};
+    return Lending(nullptr);
+  }
+  const SlotOptions options =
+      to_write ? internal_::rpc::to_be_written(offset, length) : internal_::rpc::to_be_read(offset, length);
   try {
     auto inside = std::make_unique<Lending::Inside>(inside_->area, inside_->queue, options);
     const Ticket ticket = inside->slot.ticket();
-    part = {ticket.slot, ticket.generation, ticket.key, length};
+    part = {ticket.slot, ticket.generation, ticket.key, length, internal_::rpc::LentPart::kOwnSlot};
     return Lending(std::move(inside));
   } catch (const std::bad_alloc&) {
     internal_::library::throw_no_memory("a part of memory that is lent");

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/namespaces.h"
+#include "hamlyn/core/mapped_slot.h"
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
+#include "library/no_link.h"
 #include "library/wait/deadline.h"
 
 namespace hamlyn::internal_::rpc {
@@ -54,8 +56,56 @@ class Reach {
     static_cast<void>(patience.deadline());
     return way_->terminus.flush(part, patience.left()).status;
   }
+  // Maps what a client shows, or finds it mapped. Null: it cannot be.
+  std::shared_ptr<const MappedSlot> map(const Ticket& shown, library::Patience& patience) noexcept {
+    if (auto known = known_mapping(shown)) return known;
+    if (library::is_far(interface_, shown.interface)) return nullptr;
+    try {
+      const auto most = std::chrono::ceil<std::chrono::milliseconds>(
+          std::min<std::chrono::nanoseconds>(patience.left(), kMapping));
+      auto made = std::make_shared<const MappedSlot>(interface_, shown, most);
+      const std::lock_guard guard(mutex_);
+      make_room(shown.interface);
+      mappings_.push_back({shown, made});
+      return made;
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  }
+  // Lets go of memory whose client has gone, or has left it for other.
+  void forget_ended() noexcept {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(mappings_, [](const Mapping& each) { return each.memory->status() != Status::ok; });
+  }
 
  private:
+  // Memory that a client shows. A view of it keeps it for longer.
+  struct Mapping {
+    Ticket of;
+    std::shared_ptr<const MappedSlot> memory;
+  };
+  static constexpr std::size_t kMostMapped = 64, kMostOfOne = 4;
+  static constexpr std::chrono::seconds kMapping{1};
+
+  std::shared_ptr<const MappedSlot> known_mapping(const Ticket& shown) noexcept {
+    forget_ended();
+    const std::lock_guard guard(mutex_);
+    const auto same = [&](const Mapping& each) {
+      return each.of.interface == shown.interface && each.of.slot == shown.slot &&
+             each.of.generation == shown.generation && each.of.key == shown.key;
+    };
+    const auto found = std::ranges::find_if(mappings_, same);
+    return found == mappings_.end() ? nullptr : found->memory;
+  }
+  // For one more: the oldest of its client goes, or the oldest of all.
+  void make_room(std::uint64_t peer) noexcept {
+    const auto own = [&](const Mapping& each) { return each.of.interface == peer; };
+    if (std::ranges::count_if(mappings_, own) >= static_cast<std::ptrdiff_t>(kMostOfOne))
+      mappings_.erase(std::ranges::find_if(mappings_, own));
+    else if (mappings_.size() == kMostMapped)
+      mappings_.erase(mappings_.begin());
+  }
+
   struct Way {
     explicit Way(Interface& interface) : queue(interface, 64), terminus(interface) {}
     NotificationQueue queue;  // of slots that tell nothing in it
@@ -102,6 +152,7 @@ class Reach {
 
   Interface& interface_;
   std::mutex mutex_;
+  std::vector<Mapping> mappings_;               // under the mutex, the oldest first
   std::optional<Way> way_;                      // made under the mutex, and never goes
   std::vector<std::unique_ptr<Landing>> free_;  // under the mutex
 };

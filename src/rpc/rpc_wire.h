@@ -32,7 +32,7 @@ namespace hamlyn::internal_::rpc {
 using hamlyn::rpc::Cause;
 using hamlyn::rpc::Fate;
 
-inline constexpr std::uint32_t kWireVersion = 2;
+inline constexpr std::uint32_t kWireVersion = 3;
 inline constexpr std::size_t kLeastFrame = 128, kMostFrame = 8064;
 inline constexpr std::uint32_t kMostStacks = 1024;
 inline constexpr std::size_t kMostLong = std::size_t{1} << 30;

@@ -5,7 +5,9 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "hamlyn/rpc.h"
@@ -20,13 +22,16 @@ using internal_::rpc::Layout;
 using internal_::rpc::Reader;
 using internal_::rpc::Writer;
 
+constexpr std::uint64_t kOwnSlot = ~std::uint64_t{0};
+
 // A part as anybody may say it.
 template <class To, class From>
-To said(const From& part, std::uint64_t length) {
-  alignas(8) std::array<std::byte, 24> bytes;
+To said(const From& part, std::uint64_t length, std::uint64_t offset = kOwnSlot) {
+  alignas(8) std::array<std::byte, 32> bytes;
   Writer to(bytes);
   Layout<From>::put(to, part);
   std::memcpy(bytes.data() + 16, &length, sizeof length);
+  std::memcpy(bytes.data() + 24, &offset, sizeof offset);
   To out;
   Reader from(bytes);
   Layout<To>::get(from, out);
@@ -42,6 +47,31 @@ class Sums {
     last = data.read(call, 0, std::as_writable_bytes(std::span(bytes)), kPatience);
     kept = data;
     return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+  }
+  // Where it stands; nothing: it does not stand here.
+  std::optional<std::uint64_t> look(rpc::Call& call, rpc::Readable data) {
+    kept = data;
+    const std::span<const std::byte> bytes = data.view(call, kPatience);
+    if (bytes.empty()) return std::nullopt;
+    std::uint64_t out = 0;
+    for (const std::byte each : bytes) out += static_cast<std::uint8_t>(each);
+    return out;
+  }
+  // Where nobody has let it look, and what was given to another.
+  std::vector<bool> look_beyond(rpc::Call& call, rpc::Readable data, rpc::Readable own_slot) {
+    const auto empty = [&](rpc::Readable part) { return part.view(call, kPatience).empty(); };
+    const std::uint64_t most = ~std::uint64_t{0};
+    return {empty(said<rpc::Readable>(data, 8192, 4096)),
+            empty(said<rpc::Readable>(data, 1, 8192)),
+            empty(said<rpc::Readable>(data, 4096, most - 8)),
+            empty(said<rpc::Readable>(data, most, 64)),
+            empty(said<rpc::Readable>(own_slot, 64, 0)),
+            empty(said<rpc::Readable>(rpc::Readable{}, 64, 0)),
+            empty(kept)};
+  }
+  Status read_beyond(rpc::Call& call, rpc::Readable data, std::uint64_t offset) {
+    std::array<std::byte, 8> bytes{};
+    return said<rpc::Readable>(data, 64, offset).read(call, 8, bytes, kPatience);
   }
   Status fill(rpc::Call& call, rpc::Writable data, std::uint8_t with) {
     const std::vector<std::byte> bytes(data.size(), std::byte{with});
@@ -83,7 +113,7 @@ class Sums {
   Status last = Status::invalid;
   rpc::Readable kept;
 };
-HAMLYN_RPC(Sums, sum, fill, beyond, answers_first, again, for_a_while)
+HAMLYN_RPC(Sums, sum, look, look_beyond, read_beyond, fill, beyond, answers_first, again, for_a_while)
 
 class RpcReference : public OnNodes {
  protected:
@@ -129,6 +159,69 @@ TEST_F(RpcReference, beyond_what_was_lent_is_refused) {
               (std::vector{Status::out_of_bounds, Status::out_of_bounds, Status::refused, Status::refused,
                            Status::refused, Status::refused, Status::out_of_bounds, Status::refused}));
     for (const std::byte each : memory.bytes()) EXPECT_EQ(each, std::byte{0});
+  });
+}
+
+TEST_F(RpcReference, is_looked_at_where_it_stands) {
+  with_sums([](Sums&, Interface& here, rpc::Client<Sums>& client) {
+    const bool near = nodes == nullptr;
+    rpc::Lendable memory(here, 200'000, {.shown = true});
+    for (std::uint8_t turn = 1; turn != 4; ++turn) {
+      std::ranges::fill(memory.bytes(), std::byte{turn});
+      memory.bytes()[100'064] = std::byte{9};
+      const auto expected = std::uint64_t{turn} * 100'000;
+      const auto sum = client.call<&Sums::look>(memory.readable(64, 100'000)).value();
+      EXPECT_EQ(sum, near ? std::optional(expected) : std::nullopt);
+      EXPECT_EQ(client.call<&Sums::look>(memory.readable(100'064, 1)).value(),
+                near ? std::optional<std::uint64_t>(9) : std::nullopt);
+      EXPECT_EQ(client.call<&Sums::sum>(memory.readable(64, 100'000)).value(), expected) << "a copy";
+    }
+    EXPECT_THROW(static_cast<void>(memory.writable(0, 64)), Error);
+    rpc::Lendable hidden(here, 4096);
+    EXPECT_EQ(client.call<&Sums::look>(hidden.readable(0, 64)).value(), std::nullopt);
+    EXPECT_THROW(static_cast<void>(memory.readable(200'704, 1)), Error);
+    EXPECT_THROW(static_cast<void>(memory.readable(0, 200'705)), Error);
+    EXPECT_THROW(static_cast<void>(memory.readable(0, 0)), Error);
+  });
+}
+
+TEST_F(RpcReference, is_looked_at_nowhere_else) {
+  with_sums([this](Sums&, Interface& here, rpc::Client<Sums>& client) {
+    rpc::Lendable memory(here, 8192, {.shown = true}), hidden(here, 4096);
+    Interface stranger(other_options());
+    rpc::Client<Sums> other(stranger, "sums");
+    EXPECT_EQ(client.call<&Sums::look>(memory.readable(0, 64)).value().has_value(), nodes == nullptr);
+    const auto lent = memory.readable(0, 64);
+    EXPECT_EQ(other.call<&Sums::look>(lent).value(), std::nullopt) << "another shows it";
+    EXPECT_EQ(other.call<&Sums::read_beyond>(lent, 0).value(), Status::refused);
+    EXPECT_EQ(other.call<&Sums::look_beyond>(lent, lent).value(), std::vector<bool>(7, true));
+    const auto answers =
+        client.call<&Sums::look_beyond>(memory.readable(0, 64), hidden.readable(0, 64)).value();
+    for (std::size_t i = 0; i != 6; ++i) EXPECT_TRUE(answers[i]) << i;
+    EXPECT_EQ(client.call<&Sums::read_beyond>(memory.readable(0, 64), 8192 - 64).value(), Status::ok);
+    EXPECT_NE(client.call<&Sums::read_beyond>(memory.readable(0, 64), 8192 - 8).value(), Status::ok);
+    EXPECT_NE(client.call<&Sums::read_beyond>(memory.readable(0, 64), kOwnSlot - 8).value(), Status::ok);
+  });
+}
+
+// A server keeps so many of a client's memories mapped, and maps the others again.
+TEST_F(RpcReference, of_many_memories_is_looked_at_in_each) {
+  with_sums([](Sums&, Interface& here, rpc::Client<Sums>& client) {
+    std::vector<std::unique_ptr<rpc::Lendable>> all;
+    for (int turn = 0; turn != 2; ++turn) {
+      for (std::uint8_t i = 1; i != 7; ++i) {
+        if (turn == 0)
+          all.push_back(std::make_unique<rpc::Lendable>(here, 4096, rpc::LendableOptions{.shown = true}));
+        all[i - 1u]->bytes()[7] = std::byte{i};
+        const auto sum = client.call<&Sums::look>(all[i - 1u]->readable(0, 64)).value();
+        if (nodes == nullptr) {
+          EXPECT_EQ(sum, i);
+        }
+      }
+    }
+    const auto lent = all.back()->readable(0, 64);
+    all.pop_back();
+    EXPECT_EQ(client.call<&Sums::look>(lent).value(), std::nullopt) << "it is gone";
   });
 }
 

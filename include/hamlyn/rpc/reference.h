@@ -34,10 +34,15 @@ namespace internal_::rpc {
 
 // A part of a client's memory, as it travels. Whose it is says who calls.
 struct LentPart {
+  // In the place of an offset: the slot is of this part alone, and is not to be mapped.
+  static constexpr std::uint64_t kOwnSlot = ~std::uint64_t{0};
+  bool shown() const noexcept { return offset != kOwnSlot; }
+
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
   std::uint64_t key = 0;
   std::uint64_t length = 0;
+  std::uint64_t offset = kOwnSlot;  // in a slot of all that its client shows
 };
 // A slot of a client's, for one part.
 class Lending {
@@ -69,11 +74,17 @@ class Readable {
   // never was; timed_out, cancelled, link_ended, no_buffer, forked.
   Status read(const Call& call, std::size_t offset, std::span<std::byte> into,
               std::chrono::nanoseconds timeout) const noexcept;
+  // Returns all of it where it stands, without a copy, if the caller shows its memory (LendableOptions) and
+  // is on this host; otherwise nothing, and `read` brings it. The caller may change it between two looks:
+  // copy what must not. Good as long as this is there. Memory that was not seen before is mapped, for which
+  // the caller's process answers: waits for that no longer than `timeout`, and than the call has time.
+  std::span<const std::byte> view(const Call& call, std::chrono::nanoseconds timeout) noexcept;
 
  private:
   friend struct internal_::rpc::Layout<Readable>;
   friend class Lendable;
   internal_::rpc::LentPart part_;
+  std::shared_ptr<const void> mapped_;  // what a view lies in
 };
 
 // Parameter of a handler: a part of the caller's memory that it may write. A value, good until the handler
@@ -108,20 +119,30 @@ class [[nodiscard]] Lent : public internal_::rpc::Lending {
   Part part_;
 };
 
+struct LendableOptions {
+  // Shows all of it, read-only, to the servers on this host that are given a readable part, for as long as it
+  // is there: they read where it stands (Readable::view). For memory in which nothing else is kept, and of
+  // which no part is to be written.
+  bool shown = false;
+};
+
 // Memory of a client's, parts of which it lends to those that it calls. Threads: any. Owner: who made it; the
 // interface is there for longer.
 class Lendable {
  public:
+  using Options = LendableOptions;
+
   // Throws Error: invalid_argument, out_of_memory, quota_bytes, forked.
-  Lendable(Interface& interface, std::size_t bytes);
+  Lendable(Interface& interface, std::size_t bytes, const Options& options);
+  Lendable(Interface& interface, std::size_t bytes) : Lendable(interface, bytes, Options{}) {}
   ~Lendable();
   Lendable(const Lendable&) = delete;
   Lendable& operator=(const Lendable&) = delete;
 
   // All of it.
   std::span<std::byte> bytes() noexcept;
-  // Lends a part to be read, or, `writable`, to be written. Throws Error: invalid_argument (none of it, or
-  // beyond the end), out_of_memory, forked.
+  // Lends a part to be read, or, `writable`, to be written. Throws Error: invalid_argument (none of it,
+  // beyond the end, or `writable` of memory that is shown), out_of_memory, forked.
   Lent<Readable> readable(std::size_t offset, std::size_t length);
   Lent<Writable> writable(std::size_t offset, std::size_t length);
 
@@ -139,7 +160,7 @@ namespace internal_::rpc {
 template <class Part>
 struct LayoutOfPart {
   static constexpr bool kTravels = true, kOwns = false, kInPlace = false;
-  static constexpr std::size_t kAlign = 8, kSize = 24, kLeast = 24;
+  static constexpr std::size_t kAlign = 8, kSize = 32, kLeast = 32;
 
  protected:
   static void put_part(Writer& to, const LentPart& part) noexcept {
@@ -148,6 +169,7 @@ struct LayoutOfPart {
     to.number(part.generation);
     to.number(part.key);
     to.number(part.length);
+    to.number(part.offset);
   }
   static LentPart part_of(Reader& from) noexcept {
     from.align(kAlign);
@@ -156,6 +178,7 @@ struct LayoutOfPart {
     out.generation = from.number<std::uint32_t>();
     out.key = from.number<std::uint64_t>();
     out.length = from.number<std::uint64_t>();
+    out.offset = from.number<std::uint64_t>();
     return out;
   }
 };
