@@ -87,6 +87,8 @@ const std::vector<Target>& all_targets() {
       {"rpc.null.roundtrip", at_most, 2.5, "shm.fast.16.oneway", {}},
       {"rpc.null.roundtrip", at_most, 3, "limit.cacheline.oneway", {}},
       {"rpc.minus.roundtrip", at_most, 1.05, "rpc.null.roundtrip", {}},
+      {"rpc.local.roundtrip", at_most, 1.6, "rpc.null.roundtrip", {}},
+      {"rpc.65536.reference.bandwidth", at_least, 0.9, "shm.loan.touched.65536.bandwidth", {}},
       {"rpc.minus.rate", at_least, 0.3, "shm.fast.16.rate", {}},
       {"rpc.null.roundtrip", at_most, 0.02, "peer.grpc.rpc.null.roundtrip", {}},
       {"rpc.null.roundtrip", at_most, 0.02, "peer.capnp.rpc.null.roundtrip", {}},

@@ -53,6 +53,7 @@ ServerCore::Inside::Inside(Interface& from, std::string_view called, std::vector
       object(of),
       name(called),
       queue(from, queue_places(options)),
+      watch(from, queue),
       port(from, queue, name),
       machine(port,
               {options.clients, options.of_one, options.stacks, options.frame, options.long_frame,
@@ -171,13 +172,33 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
     if (stopped.load(std::memory_order_relaxed)) return Status::cancelled;
     if (timeout == std::chrono::nanoseconds::max()) continue;
     static_cast<void>(patience.deadline());
-    if (patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
+    if (patience.left() <= std::chrono::nanoseconds{0}) return serve_standing(round);
   }
   const Status status = wait_for_call(patience, round.cancels(), call);
+  if (status == Status::timed_out) return serve_standing(round);
   if (status != Status::ok) return status;
   round.found();
   perform(call);
   return Status::ok;
+}
+
+// Polls until the queue is empty: then its descriptor tells of what comes. It tells once of all that stands
+// there.
+Status ServerCore::Inside::serve_standing(Spin::Round& round) noexcept {
+  Machine::Taken call;
+  Notification next;
+  for (std::size_t left = queue.capacity(); left != 0 && queue.poll({&next, 1}) != 0; --left) {
+    if (!hear(next, call)) continue;
+    round.found();
+    perform(call);
+    return Status::ok;
+  }
+  const auto owes = [&] {
+    const Guard guard(lock);
+    return guard && !machine.settle_owed();
+  };
+  if (watch.go_back(owes())) static_cast<void>(owes());
+  return Status::timed_out;
 }
 
 Status ServerCore::Inside::wait_for_call(library::Patience& patience, std::uint32_t cancels,
@@ -255,7 +276,7 @@ void ServerCore::stop() noexcept {
   if (const Guard guard(inside_->lock); guard) inside_->waiting.changed();
 }
 
-int ServerCore::descriptor() { return inside_->queue.descriptor(); }
+int ServerCore::descriptor() { return inside_->watch.descriptor(); }
 
 std::size_t ServerCore::clients() const noexcept {
   const Guard guard(inside_->lock);

@@ -18,6 +18,7 @@
 #include "rpc/reference_reach.h"
 #include "rpc/server_machine.h"
 #include "rpc/server_port.h"
+#include "rpc/server_watch.h"
 #include "rpc/spin.h"
 
 namespace hamlyn::internal_::rpc {
@@ -64,13 +65,18 @@ struct ServerCore::Inside {
 
   Status serve(std::chrono::nanoseconds timeout) noexcept;
   Status wait_for_call(library::Patience& patience, std::uint32_t cancels, Machine::Taken& out) noexcept;
+  // Serves the first call of all that stands there. ok, timed_out.
+  __attribute__((noinline)) Status serve_standing(Spin::Round& round) noexcept;
   __attribute__((always_inline)) bool hear(const Notification& next, Machine::Taken& out) noexcept {
     const Guard guard(lock);
     if (!guard) return false;
     // However many calls come, what others are owed leaves.
     if (machine.owes() && ++heard_ % kSettleEvery == 0) [[unlikely]]
       machine.settle_owed();
-    return machine.hear(next, out) == Machine::Heard::call;
+    if (machine.hear(next, out) == Machine::Heard::call) [[likely]]
+      return true;
+    if (next.kind == Notification::Kind::link_ended) reach.forget_ended();
+    return false;
   }
   bool take_standing(Notification& out) noexcept;
   __attribute__((always_inline)) void perform(const Machine::Taken& call) noexcept;
@@ -105,6 +111,7 @@ struct ServerCore::Inside {
   void* const object;
   const std::string name;
   NotificationQueue queue;
+  ServerWatch watch;
   ServerPort port;
   base::RunLock lock;
   Machine machine;           // under the lock, as the next

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/rpc/local_call.h"
 #include "hamlyn/segment/segment.h"
 #include "test/process/managers.h"
 

@@ -9,18 +9,15 @@
 #include <random>
 #include <thread>
 
-#include "hamlyn/core/terminus.h"
-#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/rpc/local_call.h"
 #include "hamlyn/segment/cache_area.h"
-#include "protocols/local_call.h"
 #include "test/process/segments.h"
+#include "test/rpc/bare_client.h"
 
 namespace hamlyn::test {
 namespace {
 
 using namespace std::chrono_literals;
-using protocols::CallNumber;
-using protocols::Greeting;
 
 class Services : public WithSegments {
  protected:
@@ -77,69 +74,52 @@ int Services::call(Line& line, std::uint64_t calls) {
   return client.call(request(0), reply, kPatience) == Status::ok ? 0 : 3;
 }
 
-// Greets as a client does, and then writes into its record and to the door whatever it likes, at once and all
+// Greets as a client does, and then writes to its stacks and to the door whatever it likes, at once and all
 // the time; nor does it take any answer.
 void Services::harm(std::uint64_t seed) {
-  Interface interface(other_options());
-  MessageArea area(interface, 4096);
-  NotificationQueue queue(interface);
-  Slot slot(area, queue, {.entries = 1, .fast = false});
-  Terminus terminus(interface);
+  Bare bare(other_options(), "desk");
+  Terminus& terminus = bare.terminus;
   std::mt19937_64 chance(seed);
-  Ticket door = interface.lookup("desk", 5s);
-  door.bound = 4096;
-  static_cast<void>(terminus.connect(door, kPatience));
-  const auto say = [&](std::uint64_t word, std::size_t bytes = 0, std::uint64_t offset = 0) {
-    const std::vector<std::byte> data(bytes);
-    while (terminus.send_fast(door, data, word, offset) == Status::no_place)
-      if (terminus.wait_for_place(door, kPatience) != Status::ok) std::_Exit(1);
-  };
-  const auto greet = [&](const Greeting& greeting) {
-    for (std::size_t place = 0; place != Greeting::kWords; ++place) say(greeting.word(place));
-  };
-  greet(Greeting(slot.ticket(0)));
-  Notification arrival;
-  while (queue.receive(arrival, kPatience) == Status::ok && arrival.kind != Notification::Kind::message) {
-  }
-  const auto record = protocols::reply_of(slot.bytes(arrival), door.interface);
-  if (!record) std::_Exit(2);
   std::vector<std::byte> data(200);
+  std::array<std::uint16_t, 4> sequence{};
   for (;;) {
-    Ticket to = record->ticket;
-    to.purpose = 0;
-    const CallNumber number(chance());
-    SendOptions options{.metadata = number.data()};
     for (std::byte& byte : data) byte = static_cast<std::byte>(chance() & 0x3F);
-    std::size_t bytes = 1 + chance() % 128;
+    const std::uint32_t stack = chance() % 4;
+    CallWord word{.sequence = ++sequence[stack]};
+    Ticket to = bare.to;
+    std::uint64_t offset = bare.first + stack * bare.stride;
+    std::size_t bytes = chance() % 129;
     switch (chance() % 32) {
       case 0:
-        to.entry = (to.entry + 1) % 8;  // of another client, with this one's key
+        to.slot += 1 + static_cast<std::uint32_t>(chance() % 8);  // of another client, with this one's key
         break;
       case 1:
         bytes = 129 + chance() % 70;
-        to.bound = 4096;
         break;
       case 2:
-        options.metadata = options.metadata.first(chance() % 8);
+        word.procedure = static_cast<std::uint16_t>(chance());
         break;
       case 3:
-        options.offset = chance() % 300;
+        offset = chance() % 4096;
         break;
       case 4:
-        say(chance(), chance() % 64, chance() % 1024);
+        static_cast<void>(terminus.put(to, std::span(data).first(8), {.offset = chance() % 512}));
         break;
       case 5:
-        say(chance() % 12 << 32 | (chance() & 0xF0000000FFFFFFFF));
+        bare.say(chance());
+        break;
+      case 6:
+        word.sequence = static_cast<std::uint16_t>(chance());
         break;
       default:
         break;
     }
-    static_cast<void>(terminus.send(to, std::span(data).first(bytes), options));
-    interface.run();
+    static_cast<void>(terminus.send_fast(to, std::span(data).first(bytes), word_of(word), offset));
+    bare.interface.run();
   }
 }
 
-TEST_F(Services, serve_honest_clients_whatever_another_does_to_its_record_and_to_the_door) {
+TEST_F(Services, serve_honest_clients_whatever_another_does_to_its_stacks_and_to_the_door) {
   Actor clerk([&](Line& line) { return serve(line); });
   ASSERT_TRUE(clerk.line().take<char>());
   std::vector<Actor> harmful;
@@ -245,6 +225,85 @@ TEST_F(Services, take_bytes_for_what_they_are) {
     back = {};
     EXPECT_EQ(client.call(values, back, kPatience), Status::ok);
     EXPECT_EQ(back, values);
+    serving.join();
+  });
+}
+
+// Each reply is its caller's, and stays until that thread calls again.
+TEST_F(Services, take_calls_of_several_threads_through_one_client) {
+  with_two([](Interface& clerk, Interface& importer) {
+    constexpr std::uint64_t kThreads = 4, kEach = 200;
+    LocalService service(clerk, "desk");
+    std::atomic<bool> over{false};
+    std::thread serving([&] {
+      std::vector<LocalCall> taken;
+      while (!over) {
+        LocalCall call;
+        const Status status = service.take(call, taken.empty() ? 1ms : 0ns);
+        if (status == Status::ok) taken.push_back(call);
+        if (taken.size() < kThreads && status == Status::ok) continue;
+        for (; !taken.empty(); taken.pop_back())
+          EXPECT_EQ(service.answer(taken.back(), taken.back().request), Status::ok);
+      }
+    });
+    {
+      LocalClient client(importer, "desk");
+      std::vector<std::thread> calling;
+      for (std::uint64_t thread = 0; thread != kThreads; ++thread) {
+        calling.emplace_back([&, thread] {
+          std::span<const std::byte> before;
+          Request expected{};
+          for (std::uint64_t i = 0; i != kEach; ++i) {
+            if (i != 0) {
+              EXPECT_TRUE(same(before, std::as_bytes(std::span{expected})));
+            }
+            expected = request(thread << 32 | i);
+            EXPECT_EQ(client.call(std::as_bytes(std::span{expected}), before, kPatience), Status::ok);
+            Request reply{};
+            EXPECT_EQ(client.call(expected, reply, kPatience), Status::ok);
+            EXPECT_EQ(reply, expected);
+          }
+        });
+      }
+      for (std::thread& each : calling) each.join();
+    }
+    over = true;
+    serving.join();
+  });
+}
+
+// Sixteen are under way, of sixteen threads, before any is answered; one more waits, and is not done.
+TEST_F(Services, have_sixteen_calls_of_a_client_under_way) {
+  with_two([](Interface& clerk, Interface& importer) {
+    constexpr std::size_t kMost = 16;
+    LocalService service(clerk, "desk");
+    std::atomic<bool> full{false};
+    std::thread serving([&] {
+      std::array<LocalCall, kMost> taken;
+      for (LocalCall& call : taken) EXPECT_EQ(service.take(call, kPatience), Status::ok);
+      full = true;
+      full.notify_all();
+      LocalCall more;
+      EXPECT_EQ(service.take(more, 20ms), Status::timed_out);
+      for (const LocalCall& call : taken) EXPECT_EQ(service.answer(call, call.request), Status::ok);
+      EXPECT_EQ(service.take(more, kPatience), Status::ok);
+      EXPECT_EQ(service.answer(more, {}), Status::ok);
+    });
+    LocalClient client(importer, "desk");
+    std::vector<std::thread> calling;
+    for (std::uint64_t thread = 0; thread != kMost; ++thread) {
+      calling.emplace_back([&, thread] {
+        std::uint64_t reply = 0;
+        EXPECT_EQ(client.call(thread, reply, kPatience), Status::ok);
+        EXPECT_EQ(reply, thread);
+      });
+    }
+    full.wait(false);
+    std::span<const std::byte> reply;
+    EXPECT_EQ(client.call("one more", reply, 1ms), Status::not_ready);
+    for (std::thread& each : calling) each.join();
+    EXPECT_EQ(client.call("after that", reply, kPatience), Status::ok);
+    EXPECT_TRUE(reply.empty());
     serving.join();
   });
 }

@@ -8,9 +8,9 @@
 #include "hamlyn/core/send_buffer_area.h"
 #include "hamlyn/protocols/datagram.h"
 #include "hamlyn/protocols/loan.h"
-#include "hamlyn/protocols/local_call.h"
 #include "hamlyn/protocols/stream.h"
 #include "hamlyn/protocols/tagged_write.h"
+#include "hamlyn/rpc/local_call.h"
 #include "hamlyn/segment/segment.h"
 #include "test/simulation/hosted.h"
 

@@ -24,8 +24,6 @@ ALLOWED = {
     ("src/c/rr.cc", "loop"): "asks again when a question was cancelled",
     ("src/segment/import.cc", "loop"): "reads by loads until the caller is content: nobody tells of a store",
     ("src/protocols/loan_receiver.cc", "loop"): "answers who wants to lend, outside of the lock, and waits again",
-    ("src/protocols/local_client.cc", "loop"): "passes over what is no answer to this call",
-    ("src/protocols/local_service.cc", "loop"): "takes what is no call, outside of the run lock, and waits again",
     ("src/protocols/stream_receiver.cc", "loop"): "fills the caller's buffer; only the first record is waited for",
     ("src/protocols/stream_sender.cc", "loop"): "a cancel leaves a record some time; pieces are waited for in turn",
 }

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "hamlyn/protocols/local_call.h"
+#include "hamlyn/rpc/local_call.h"
 #include "hamlyn/segment/versioned.h"
 #include "test/process/on_nodes.h"
 

@@ -39,7 +39,9 @@ void add_calls(Collection& all) {
   all.add(rpc_minus(Place::shm));
   all.add(rpc_longest(Place::shm));
   all.add(rpc_rate());
+  all.add(rpc_reference(65536));
   all.add(rpc_blocked());
+  all.add(rpc_local());
   all.add(vi_send());
 }
 

@@ -4,12 +4,15 @@
 #include <span>
 #include <string>
 
+#include "hamlyn/rpc/local_call.h"
 #include "tool/perf/clock.h"
 #include "tool/perf/measured.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
 #include "tool/perf/sleeping.h"
 #include "tool/perf/timing.h"
+#include "tool/perf/touch.h"
+#include "tool/perf/volume.h"
 
 namespace hamlyn::tool::perf {
 
@@ -26,6 +29,7 @@ constexpr std::uint64_t kTimedRate = 1000000;
 constexpr std::uint64_t kBlockedWarmUp = 50;
 constexpr std::uint64_t kBlocked = 1000;
 constexpr std::chrono::microseconds kBetween{300};
+constexpr std::chrono::seconds kTakes{10};
 
 // Serves so many calls. The client is told where by a ticket.
 void serve(Party& party, std::uint64_t calls, rpc::Waits waits = rpc::Waits::spin) {
@@ -125,8 +129,49 @@ void time_rate(Party& party, Room& room) {
   party.finish();
 }
 
+// As loans that are touched: each part is filled, and read by the server where it stands, kWindow at a time.
+void time_references(Party& party, Room& room, std::size_t bytes) {
+  const Ticket door = party.take_tickets(1).front();
+  {
+    Client client(party.interface(), door, {.waits = rpc::Waits::spin}, kBegin);
+    expect(client.opened(std::chrono::seconds{10}) == Status::ok, "the client is not let in");
+    rpc::Lendable memory(party.interface(), kWindow * bytes, {.shown = true});
+    std::vector<rpc::Lent<rpc::Readable>> parts;
+    std::vector<rpc::Pending<std::uint64_t>> under_way;
+    for (std::uint64_t i = 0; i != kWindow; ++i) parts.push_back(memory.readable(i * bytes, bytes));
+    std::uint64_t start = 0;
+    const auto take = [&](std::uint64_t i) {
+      rpc::Result<std::uint64_t> sum = under_way[i % kWindow].wait();
+      expect(sum && *sum == hamlyn_filled_sum(bytes, i), "another sum");
+    };
+    const std::uint64_t all = all_messages(bytes);
+    for (std::uint64_t i = 0; i != all; ++i) {
+      if (i == warm_up_messages(bytes)) start = hamlyn_ticks();
+      if (i >= kWindow) take(i - kWindow);
+      hamlyn_fill(memory.bytes().data() + i % kWindow * bytes, bytes, i);
+      rpc::Pending<std::uint64_t> call = client.start<&Measured::look>(parts[i % kWindow]);
+      expect(call.status() == Status::pending, "a call was not started");
+      if (i < kWindow)
+        under_way.push_back(std::move(call));
+      else
+        under_way[i % kWindow] = std::move(call);
+    }
+    for (std::uint64_t i = all - kWindow; i != all; ++i) take(i);
+    room.report(gigabytes_per_second(bytes, hamlyn_ticks() - start));
+  }
+  party.finish();
+}
+
 }  // namespace
 
+Meter rpc_reference(std::size_t bytes) {
+  const auto round = [bytes](Cores cores, int) {
+    return run_parties(
+        cores, 1, {}, [bytes](Party& party, Room& room) { time_references(party, room, bytes); }, {},
+        [bytes](Party& party, Room&) { serve(party, all_messages(bytes) + 1); });
+  };
+  return {.name = "rpc." + std::to_string(bytes) + ".reference.bandwidth", .round = round};
+}
 Meter rpc_null(Place place) {
   return round_trip(place, "rpc.null.roundtrip", [](Client& client, std::int32_t) {
     expect(client.call<&Measured::null>().status() == Status::ok, "a call has failed");
@@ -155,6 +200,42 @@ Meter rpc_blocked() {
     });
   };
   return {.name = "rpc.null.blocked.roundtrip", .round = round, .single_operations = true};
+}
+Meter rpc_local() {
+  const auto serve_locally = [](Party& party, Room&) {
+    LocalService service(party.interface(), "perf-local-" + std::to_string(party.interface().id()));
+    Ticket own;
+    own.interface = party.interface().id();
+    party.hand_over({&own, 1});
+    LocalCall call;
+    for (std::uint64_t i = 0; i != kWarmUp + kTimed; ++i) {
+      expect(service.take(call, kTakes) == Status::ok, "a local call was not taken");
+      expect(service.answer(call, call.request.first(4)) == Status::ok, "a local call was not answered");
+    }
+    while (service.clients() != 0) static_cast<void>(service.take(call, std::chrono::milliseconds{1}));
+    party.finish();
+  };
+  const auto call_locally = [](Party& party, Room& room) {
+    const Ticket clerk = party.take_tickets(1).front();
+    {
+      LocalClient client(party.interface(), "perf-local-" + std::to_string(clerk.interface));
+      std::vector<std::uint64_t> moments(kTimed + 1);
+      for (std::uint64_t i = 1; i <= kWarmUp + kTimed; ++i) {
+        std::uint32_t reply = 0;
+        expect(client.call(i, reply, kTakes) == Status::ok && reply == static_cast<std::uint32_t>(i),
+               "another reply");
+        if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+      }
+      std::vector<double> times = half_round_trips(moments);
+      for (double& each : times) each *= 2;
+      room.report(times);
+    }
+    party.finish();
+  };
+  const auto round = [=](Cores cores, int) {
+    return run_parties(cores, kTimed, {}, call_locally, {}, serve_locally);
+  };
+  return {.name = "rpc.local.roundtrip", .round = round, .single_operations = true};
 }
 Meter rpc_rate() {
   const auto round = [](Cores cores, int) {

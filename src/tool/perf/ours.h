@@ -85,8 +85,12 @@ Meter rpc_null(Place place);
 Meter rpc_minus(Place place);
 Meter rpc_longest(Place place);
 Meter rpc_rate();
+// Measures an argument by reference that is read where it stands.
+Meter rpc_reference(std::size_t bytes);
 // Without arguments, 300 us after the one before: both sides have gone to sleep.
 Meter rpc_blocked();
+// A call by LocalClient, of as many bytes as rpc_minus has.
+Meter rpc_local();
 // Calls over datagrams: those; with 1 MiB of arguments; the same while one datagram in a hundred is lost, and
 // how many were sent again for each of those. As many datagrams alone.
 Meter blast_null();
