@@ -1,7 +1,9 @@
 #pragma once
 // Everything a user needs: of a C++ program the classes, of a C program the functions of hamlyn/c.h,
-// hamlyn/c/segment.h and hamlyn/c/protocols.h.
+// hamlyn/c/segment.h, hamlyn/c/protocols.h, hamlyn/c/loan.h and hamlyn/c/multicast.h.
 #include "hamlyn/c.h"
+#include "hamlyn/c/loan.h"
+#include "hamlyn/c/multicast.h"
 #include "hamlyn/c/protocols.h"
 #include "hamlyn/c/segment.h"
 
