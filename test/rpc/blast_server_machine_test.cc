@@ -293,6 +293,21 @@ TEST_F(BlastServerMachine, refuses_what_is_no_packet_or_only_servers_say) {
   EXPECT_EQ(refused(BlastRefused::kind), before + 6);
 }
 
+TEST_F(BlastServerMachine, refuses_a_trace_that_has_no_room_and_flags_that_mean_nothing) {
+  const std::uint64_t session = open(5);
+  for (const auto& [flags, length, good] : {std::tuple{Data::kTraced, 15u, false},
+                                            {Data::kBegun, 40u, false},
+                                            {std::uint8_t{8}, 40u, false},
+                                            {Data::kTraced, 16u, true}}) {
+    const std::uint64_t before = refused(BlastRefused::kind);
+    Data one = part(session, 1, length);
+    one.flags = flags;
+    send(5, one);
+    EXPECT_EQ(take(), good) << int{flags};
+    EXPECT_EQ(refused(BlastRefused::kind), before + !good);
+  }
+}
+
 TEST_F(BlastServerMachine, refuses_a_client_that_cannot_be_or_is_one_too_many) {
   Greeting out;
   out.incarnation = 1;

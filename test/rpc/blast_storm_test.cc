@@ -340,7 +340,7 @@ Traffic traffic(const sim::SimDatagramNet::Weather& weather, std::uint64_t seed)
     while (const auto came = client_port->receive(room))
       client.hear(came->from, std::span(room).first(came->length), now);
     client.run(now);
-    if (begun == ended && client.start(0, bytes, 0, 0, false, now, call) == Status::ok) {
+    if (begun == ended && client.start(0, bytes, 0, 0, 0, now, call) == Status::ok) {
       if (begun++ == 0) start = now;
     }
     if (begun == ended || client.look(call) != ClientMachine::Look::done) continue;

@@ -47,7 +47,42 @@ class Reacher {
 };
 HAMLYN_RPC(Reacher, reach)
 
+// Returns the trace of the call that the last of its kind serves.
+class Traced {
+ public:
+  explicit Traced(rpc::BlastClient<Traced>* next) : next_(next) {}
+  std::vector<std::byte> trace(rpc::Call& call, std::string_view text);
+
+ private:
+  rpc::BlastClient<Traced>* const next_;
+};
+HAMLYN_RPC(Traced, trace)
+std::vector<std::byte> Traced::trace(rpc::Call& call, std::string_view text) {
+  if (next_ != nullptr) return next_->call<&Traced::trace>(text).value();
+  const rpc::Trace trace = call.trace();
+  return {trace.begin(), trace.end()};
+}
+
 namespace {
+
+// Hooks of both sides, that count.
+struct Noted {
+  template <auto kFunction, class... Arguments>
+  void before(const Arguments&...) {
+    ++befores;
+  }
+  template <auto kFunction, class Returned>
+  void after(rpc::Call&, const Returned* result) noexcept {
+    ++afters;
+    failed += result == nullptr;
+  }
+  template <auto kFunction, class Returned>
+  void after(const rpc::Result<Returned>& result) noexcept {
+    ++afters;
+    failed += !result;
+  }
+  std::atomic<int> befores{0}, afters{0}, failed{0};
+};
 
 using namespace std::chrono_literals;
 using rpc::BlastClient;
@@ -113,6 +148,48 @@ TEST(Blast, carries_frames_of_each_length_in_packets_and_units_of_any) {
       EXPECT_EQ(client.call<&Calculator::zeros>(length).value().size(), length);
     }
   }
+}
+
+TEST(Blast, is_seen_by_hooks_on_both_sides) {
+  Calculator calculator;
+  Noted seen, own;
+  BlastServer<Calculator, Noted> server("127.0.0.1", calculator, {}, seen);
+  std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+  {
+    BlastClient<Calculator, Noted> client(server.address(), {}, own);
+    EXPECT_EQ(client.call<&Calculator::minus>(5, 7).value(), -2);
+    EXPECT_EQ(client.call<&Calculator::fails>("x").cause(), rpc::Cause::threw);
+    auto pending = client.start<&Calculator::nothing>();
+    EXPECT_EQ(own.afters, 2) << "it goes on";
+    EXPECT_EQ(pending.wait().status(), Status::ok);
+  }
+  server.stop();
+  serving.join();
+  EXPECT_EQ(own.befores, 3);
+  EXPECT_EQ(own.afters, 3);
+  EXPECT_EQ(seen.befores, 3);
+  EXPECT_EQ(seen.afters, 3);
+  EXPECT_EQ(own.failed, 1);
+  EXPECT_EQ(seen.failed, 1);
+}
+
+TEST(Blast, carries_traces_into_the_calls_of_handlers) {
+  constexpr rpc::Trace kTrace{std::byte{1}, std::byte{2}, std::byte{3}}, kNone{};
+  const std::vector<std::byte> wanted(kTrace.begin(), kTrace.end()), none(kNone.begin(), kNone.end());
+  Traced last(nullptr);
+  Serving<Traced> there(last);
+  BlastClient<Traced> next(there.server.address());
+  Traced first(&next);
+  Serving<Traced> here(first);
+  BlastClient<Traced> client(here.server.address());
+  EXPECT_EQ(client.call<&Traced::trace>("").value(), none);
+  EXPECT_EQ(client.traced(kTrace).call<&Traced::trace>("").value(), wanted);
+  EXPECT_EQ(client.within(10s).traced(kTrace).urgent().call<&Traced::trace>(std::string(20'000, 'x')).value(),
+            wanted);
+  EXPECT_EQ(client.traced(kNone).call<&Traced::trace>("").value(), none);
+  EXPECT_EQ(client.traced(kTrace).call<&Traced::trace>(std::string(65'525, 'x')).status(), Status::too_long)
+      << "with its trace";
+  EXPECT_EQ(client.call<&Traced::trace>(std::string(65'525, 'x')).value(), none);
 }
 
 TEST(Blast, says_what_is_too_long) {

@@ -127,8 +127,8 @@ class BlastClientCore {
   std::unique_ptr<Inside> inside_;
 };
 
-template <class Type>
-using BlastCalls = hamlyn::rpc::Calls<Type, hamlyn::rpc::NoHooks, BlastClientCore>;
+template <class Type, class Hooks = hamlyn::rpc::NoHooks>
+using BlastCalls = hamlyn::rpc::Calls<Type, Hooks, BlastClientCore>;
 
 // Whether each function of a listing answers when it returns.
 template <auto... kFunctions>
@@ -140,10 +140,10 @@ constexpr bool answer_at_once(hamlyn::rpc::Listing<kFunctions...>) noexcept {
 
 namespace rpc {
 
-// Serves the functions that HAMLYN_RPC lists for `Type`, of one object, over datagrams. Threads: any; as many
-// serve as call `run` or `serve_one`. Owner: who made it; the object is there for longer. Threads that serve
-// have left before it goes.
-template <class Type>
+// Serves the functions that HAMLYN_RPC lists for `Type`, of one object, over datagrams, with hooks as Server
+// has them. Threads: any; as many serve as call `run` or `serve_one`. Owner: who made it; object and hooks
+// are there for longer. Threads that serve have left before it goes.
+template <class Type, class Hooks = NoHooks>
 class BlastServer {
   static_assert(internal_::rpc::answer_at_once(internal_::rpc::listing<Type>()),
                 "over datagrams no handler answers later");
@@ -153,10 +153,20 @@ class BlastServer {
 
   // Serves at that address of this machine. Throws Error: invalid_argument (address, options), system (the
   // address or port cannot be had, or there is no libfabric), out_of_memory.
-  BlastServer(std::string_view address, Type& object, const Options& options)
-      : core_(address, internal_::rpc::offered<Type, NoHooks>(internal_::rpc::listing<Type>()), &object,
+  BlastServer(std::string_view address, Type& object,
+              const Options& options) requires(!internal_::rpc::kHasHooks<Hooks>)
+      : core_(address, internal_::rpc::offered<Type, Hooks>(internal_::rpc::listing<Type>()), &object,
               options) {}
   BlastServer(std::string_view address, Type& object) : BlastServer(address, object, Options{}) {}
+  // Has hooks. As above.
+  BlastServer(std::string_view address, Type& object, const Options& options,
+              Hooks& hooks) requires(internal_::rpc::kHasHooks<Hooks>)
+      : target_{&object, {&hooks}},
+        core_(address, internal_::rpc::offered<Type, Hooks>(internal_::rpc::listing<Type>()), &target_,
+              options) {
+    static_assert(internal_::rpc::fits_server<Hooks>(internal_::rpc::listing<Type>()),
+                  "hooks of a server have a `before` or an `after` as hamlyn/rpc/hooks.h has them");
+  }
 
   // The address that clients need, with the port.
   std::string address() const { return core_.address(); }
@@ -176,12 +186,14 @@ class BlastServer {
   std::uint64_t sent_again() const noexcept { return core_.sent_again(); }
 
  private:
+  [[no_unique_address]] internal_::rpc::TargetOf<Type, Hooks> target_;
   internal_::rpc::BlastServerCore core_;
 };
 
-// A client of such a server. Datagrams go out and come in while one of its threads is in a call of it.
-// Threads: any, several at a time. Owner: who made it; it is there for longer than its pending calls.
-template <class Type>
+// A client of such a server, with hooks as Client has them. Datagrams go out and come in while one of its
+// threads is in a call of it. Threads: any, several at a time. Owner: who made it; it is there for longer
+// than its pending calls, and its hooks for longer than it.
+template <class Type, class Hooks = NoHooks>
 class BlastClient {
  public:
   using Options = BlastClientOptions;
@@ -189,9 +201,16 @@ class BlastClient {
   // Is let in by the server at that address, for which it waits. Throws Error: version_mismatch (a procedure
   // has another signature there: the text says both); peer_refused (as many clients as there may be, or
   // packets longer than it takes); timed_out, system, invalid_argument, out_of_memory, forked.
-  BlastClient(std::string_view server, const Options& options)
+  BlastClient(std::string_view server, const Options& options) requires(!internal_::rpc::kHasHooks<Hooks>)
       : core_(server, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options) {}
   explicit BlastClient(std::string_view server) : BlastClient(server, Options{}) {}
+  // Has hooks. As above.
+  BlastClient(std::string_view server, const Options& options,
+              Hooks& hooks) requires(internal_::rpc::kHasHooks<Hooks>)
+      : core_(server, internal_::rpc::wanted(internal_::rpc::listing<Type>()), options), hooks_{&hooks} {
+    static_assert(internal_::rpc::fits_client<Hooks>(internal_::rpc::listing<Type>()),
+                  "hooks of a client have a `before` or an `after` as hamlyn/rpc/hooks.h has them");
+  }
 
   // Calls with the options' time, as Calls::call.
   template <auto kFunction, class... Given>
@@ -205,9 +224,14 @@ class BlastClient {
     return within(core_.options().time).template start<kFunction>(arguments...);
   }
   // Calls that have no more time than that, at both sides.
-  internal_::rpc::BlastCalls<Type> within(std::chrono::nanoseconds time) noexcept {
-    return internal_::rpc::BlastCalls<Type>(core_, {time, Priority::normal}, {});
+  internal_::rpc::BlastCalls<Type, Hooks> within(std::chrono::nanoseconds time) noexcept {
+    return internal_::rpc::BlastCalls<Type, Hooks>(core_, {time, Priority::normal, nullptr}, hooks_);
   }
+  // Calls that carry a trace, as Calls::traced.
+  internal_::rpc::BlastCalls<Type, Hooks> traced(const Trace& trace) noexcept {
+    return within(core_.options().time).traced(trace);
+  }
+  internal_::rpc::BlastCalls<Type, Hooks> traced(Trace&&) = delete;
 
   // Whether the server has that procedure: it may be older than this program.
   template <auto kFunction>
@@ -229,6 +253,7 @@ class BlastClient {
 
  private:
   internal_::rpc::BlastClientCore core_;
+  [[no_unique_address]] internal_::rpc::HooksAt<Hooks> hooks_;
 };
 
 }  // namespace rpc

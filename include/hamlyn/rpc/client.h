@@ -318,7 +318,7 @@ class Calls {
   }
   // Has them carry this trace, which is there until they have left. Without, calls that a handler makes carry
   // that of the call that it serves.
-  Calls traced(const Trace& trace) const noexcept requires std::is_same_v<Core, internal_::rpc::ClientCore> {
+  Calls traced(const Trace& trace) const noexcept {
     return Calls(core_, {terms_.time, terms_.priority, &trace}, hooks_);
   }
   Calls traced(Trace&&) const = delete;

@@ -20,7 +20,7 @@
 namespace hamlyn::internal_::rpc::blast {
 
 inline constexpr std::uint16_t kMagic = 0x4248;  // "HB"
-inline constexpr std::uint8_t kVersion = 1;
+inline constexpr std::uint8_t kVersion = 2;
 inline constexpr std::uint8_t kLeastUnit = 1, kMostUnit = 64;  // packets
 inline constexpr std::uint32_t kLeastPacket = 16;              // bytes of data
 inline constexpr std::size_t kMostAddress = 64;
@@ -64,7 +64,8 @@ static_assert(sizeof(Greeting) == 40);
 
 // A part of a call, or of a result.
 struct Data {
-  static constexpr std::uint8_t kUrgent = 1, kBegun = 2;
+  static constexpr std::uint8_t kUrgent = 1, kBegun = 2, kTraced = 4;
+  static constexpr std::size_t kTrace = 16;  // bytes at the end of a call that is traced
 
   Head head;
   std::uint16_t line = 0;
@@ -161,7 +162,8 @@ constexpr bool good(const Greeting& one) noexcept {
 constexpr bool good(const Data& one) noexcept {
   const bool call = one.head.kind == PacketKind::call;
   if (one.head.sequence == 0 || one.sent == 0 || one.zero != 0 || one.length > kMostLong) return false;
-  if (call) return one.cause == Cause::none && (one.flags & ~Data::kUrgent) == 0;
+  if (call && (one.flags & Data::kTraced) != 0 && one.length < Data::kTrace) return false;
+  if (call) return one.cause == Cause::none && (one.flags & ~(Data::kUrgent | Data::kTraced)) == 0;
   // A newer server may have causes that have no name here: such a call has failed as well.
   return (one.flags & ~Data::kBegun) == 0 && one.procedure == 0 && one.left == 0 && one.depth == 0;
 }

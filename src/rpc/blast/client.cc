@@ -13,6 +13,7 @@
 #include "rpc/ending.h"
 #include "rpc/inherited.h"
 #include "rpc/spin.h"
+#include "rpc/traced_frame.h"
 
 namespace hamlyn::internal_::rpc {
 
@@ -197,13 +198,18 @@ Ending BlastClientCore::start(std::size_t place, std::span<const std::byte> fram
   const Clock::time_point begun = Clock::now();
   if (terms.time < deadline - begun) deadline = begun + terms.time;
   const bool timed = deadline != Clock::time_point::max();
+  const TracedFrame traced(frame, terms.trace != nullptr ? terms.trace : own.trace);
+  if (!traced.good()) return ended(Status::no_buffer, Fate::not_done);
+  const int flags = (terms.priority == Priority::urgent ? blast::Data::kUrgent : 0) |
+                    (traced.traced() ? blast::Data::kTraced : 0);
   CallId call;
   const auto attempt = [&] {
     const Clock::time_point now = Clock::now();
     if (timed) terms.time = deadline - now;
     if (terms.time <= std::chrono::nanoseconds{0}) return Status::timed_out;
-    return inside.machine.start(place, frame, timed ? time_word(terms.time) : std::uint16_t{0}, own.depth,
-                                terms.priority == Priority::urgent, blast::time_of_moment(now), call);
+    return inside.machine.start(place, traced.bytes(), timed ? time_word(terms.time) : std::uint16_t{0},
+                                own.depth, static_cast<std::uint8_t>(flags), blast::time_of_moment(now),
+                                call);
   };
   Status status = Status::forked;
   if (own.depth > kMostDepth) {

@@ -132,7 +132,7 @@ void ClientMachine::bind() noexcept {
 // --- calls
 
 Status ClientMachine::start(std::size_t place, std::span<const std::byte> frame, std::uint16_t left,
-                            std::uint8_t depth, bool urgent, Time now, CallId& out) noexcept {
+                            std::uint8_t depth, std::uint8_t flags, Time now, CallId& out) noexcept {
   if (step_ == Step::failed) return failure_;
   // A server may have forgotten who was silent for long.
   const bool idle = step_ == Step::open && free_.size() == lines_.size();
@@ -143,7 +143,7 @@ Status ClientMachine::start(std::size_t place, std::span<const std::byte> frame,
   Data first;
   first.left = left;
   first.depth = depth;
-  first.flags = urgent ? Data::kUrgent : 0;
+  first.flags = flags;
   return send_call(binding_.number(place), frame, first, out);
 }
 

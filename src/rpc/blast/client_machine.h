@@ -55,9 +55,10 @@ class ClientMachine {
   bool has(std::size_t place) const noexcept { return binding_.has(place); }
 
   // ok: `out` is under way; queue_full: no line is free; connecting: it is not open; too_long; refused: the
-  // server has no such procedure; no_buffer; or why it is not open. Only with ok anything has left.
+  // server has no such procedure; no_buffer; or why it is not open. Only with ok anything has left. `flags`:
+  // as Data has them.
   Status start(std::size_t place, std::span<const std::byte> frame, std::uint16_t left, std::uint8_t depth,
-               bool urgent, Time now, CallId& out) noexcept;
+               std::uint8_t flags, Time now, CallId& out) noexcept;
   Look look(CallId call) const noexcept;
   // Takes what came of one that is done or has failed, and frees the line.
   bool take(CallId call, Landing& into, ReplyWord& reply) noexcept;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <new>
 
 #include "base/random.h"
@@ -122,12 +123,18 @@ void BlastServerCore::Inside::perform(const Machine::Taken& call) noexcept {
   blast::Serving serving;
   serving.taken = &call;
   if (call.deadline != blast::kNever) serving.own.deadline = blast::moment_of(call.deadline);
+  std::span<std::byte> frame = call.frame;
+  Trace trace;
+  if ((call.line->first.flags & blast::Data::kTraced) != 0) {
+    frame = frame.first(frame.size() - trace.size());  // it is that long
+    std::memcpy(trace.data(), frame.data() + frame.size(), trace.size());
+    serving.own.trace = &trace;
+  }
   alignas(16) std::byte room[kReplyHere];
   const std::size_t most = machine.room(*call.session);
   Reply reply(room, most);
   std::array<char, kMostText> words;
-  const Performed done =
-      run_offered(procedures[number], object, serving, depth, call.frame, reply, most, words);
+  const Performed done = run_offered(procedures[number], object, serving, depth, frame, reply, most, words);
   finish(call, done.cause, done.begun, done.data);
 }
 
