@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the reference out of the public headers' comments: a page for each header, and an index.
 
-  reference.py FOLDER   writes the pages there
-  reference.py --front  writes the tables of classes of docs/reference.md anew, after a change of a header
+  reference.py FOLDER PAGES   writes them to FOLDER; and to PAGES those of docs/ that lead to a header, as they are installed
+  reference.py --front        writes the tables of classes of docs/reference.md anew, after a change of a header
 """
 import pathlib
 import re
@@ -167,6 +167,7 @@ def index(read):
     """docs/reference.md, as it reads beside the pages, and what else can be looked for."""
     text = re.sub(r"\]\((?!https?:|#)", "](../", FRONT.read_text())
     text = re.sub(r"\]\(\.\./\.\./include/hamlyn/([\w/]+)\.h\)", lambda header: f"]({headers.page_of(header[1])}.md)", text)
+    text = text.replace("](../../include/hamlyn)", "](#by-name)")
     names = sorted({(item.full, name) for name, item in every(read)}, key=lambda each: (each[0].lower(), each))
     return (text + "\n## By paper and section\n\n" + table(papers(read)) + "## By name\n\n" +
             "".join(f"- [`{full}`]({name}.md)\n" for full, name in names))
@@ -198,14 +199,26 @@ def front(read):
     return TABLE.sub(lambda _: classes(read, "../include/hamlyn/{}.h"), FRONT.read_text())
 
 
-def main(where):
+def installed(text):
+    """A page of docs/ where it is installed: there the headers are elsewhere, and their pages are beside it."""
+    text = re.sub(r"\]\(\.\./include/hamlyn/([\w/]+)\.h\)", lambda header: f"](reference/{headers.page_of(header[1])}.md)", text)
+    return text.replace("](../include/hamlyn)", "](reference/index.md)")
+
+
+def main(where, docs=None):
     if where == "--front":
         FRONT.write_text(front(read_all()))
         return
-    folder = pathlib.Path(where)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages(read_all()).items():
-        (folder / name).write_text(text)
+    for old in pathlib.Path(docs).glob("*.md"):
+        old.unlink()  # it may lead to no header any more
+    made = {pathlib.Path(where) / name: text for name, text in pages(read_all()).items()}
+    for page in FRONT.parent.glob("*.md"):
+        text = page.read_text()
+        if installed(text) != text:
+            made[pathlib.Path(docs) / page.name] = installed(text)
+    for path, text in made.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ constexpr std::array kRows = {
         true,
         ErrorCode::peer_died,
         {"nothing is known of a link with that process that has ended, or could not be had",
-         "Send: that asks for a link."},
+         "Ask what has ended how (closed, abandoned). The next send asks for a link."},
         {}},
     Row{no_process,
         "no_process",

@@ -72,6 +72,17 @@ hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface, const hamlyn_
   return make(__func__, made, interface->uses, interface->it, from(*ticket), milliseconds_of(timeout));
 }
 
+hamlyn_status hamlyn_mapped_slot_begin(hamlyn_interface* interface, const hamlyn_ticket* ticket,
+                                       hamlyn_mapped_slot** made) {
+  if (interface == nullptr || ticket == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return make(__func__, made, interface->uses, interface->it, from(*ticket), hamlyn::kBegin);
+}
+
+hamlyn_status hamlyn_mapped_slot_open(hamlyn_mapped_slot* slot, std::int64_t timeout) {
+  return answer(__func__, {slot}, [&] { slot->it.open(time_of(timeout)); });
+}
+
 hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot) { return free_handle(__func__, slot); }
 
 hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data, std::size_t* length) {

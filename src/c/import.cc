@@ -9,10 +9,12 @@ using namespace hamlyn::c;
 
 namespace {
 
-// Imports `from`, a name or a ticket, with the options that the caller gave.
-template <class From>
-hamlyn_status import_from(const char* call, hamlyn_interface& interface, const From& from,
-                          const hamlyn_import_options* options, hamlyn_import** made) noexcept {
+// Imports `from`, a name or a ticket, with the options that the caller gave. `begin`: nothing, or
+// hamlyn::kBegin.
+template <class From, class... Begin>
+hamlyn_status import_from(const char* call, hamlyn_interface* interface, const From& from,
+                          const hamlyn_import_options* options, hamlyn_import** made,
+                          const Begin&... begin) noexcept {
   hamlyn_import_options given;
   if (const char* const wrong = take_options(options, given)) return invalid_argument(call, wrong);
   if (given.access > HAMLYN_WRITE_ONLY) return invalid_argument(call, "no such access");
@@ -21,7 +23,7 @@ hamlyn_status import_from(const char* call, hamlyn_interface& interface, const F
   how.access = static_cast<hamlyn::Access>(given.access);
   how.map = (given.flags & HAMLYN_NO_MAP) == 0;
   if (given.timeout != 0) how.timeout = milliseconds_of(given.timeout);
-  return make(call, made, interface.uses, interface.it, from, how);
+  return make(call, made, interface->uses, interface->it, from, how, begin...);
 }
 
 // Writes with the options that the caller gave.
@@ -62,14 +64,32 @@ hamlyn_status hamlyn_import_make(hamlyn_interface* interface, const char* name,
                                  const hamlyn_import_options* options, hamlyn_import** made) {
   if (interface == nullptr || name == nullptr || made == nullptr)
     return invalid_argument(__func__, "a NULL argument");
-  return import_from(__func__, *interface, std::string_view(name), options, made);
+  return import_from(__func__, interface, std::string_view(name), options, made);
 }
 
 hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
                                     const hamlyn_import_options* options, hamlyn_import** made) {
   if (interface == nullptr || ticket == nullptr || made == nullptr)
     return invalid_argument(__func__, "a NULL argument");
-  return import_from(__func__, *interface, from(*ticket), options, made);
+  return import_from(__func__, interface, from(*ticket), options, made);
+}
+
+hamlyn_status hamlyn_import_begin(hamlyn_interface* interface, const char* name,
+                                  const hamlyn_import_options* options, hamlyn_import** made) {
+  if (interface == nullptr || name == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return import_from(__func__, interface, std::string_view(name), options, made, hamlyn::kBegin);
+}
+
+hamlyn_status hamlyn_import_begin_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
+                                     const hamlyn_import_options* options, hamlyn_import** made) {
+  if (interface == nullptr || ticket == nullptr || made == nullptr)
+    return invalid_argument(__func__, "a NULL argument");
+  return import_from(__func__, interface, from(*ticket), options, made, hamlyn::kBegin);
+}
+
+hamlyn_status hamlyn_import_open(hamlyn_import* import, std::int64_t timeout) {
+  return answer(__func__, {import}, [&] { import->it.open(time_of(timeout)); });
 }
 
 hamlyn_status hamlyn_import_free(hamlyn_import* import) { return free_handle(__func__, import); }

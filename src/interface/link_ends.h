@@ -24,7 +24,14 @@ class LinkEnds {
     ring.places[ring.next] = {peer, why};
     ring.next = (ring.next + 1) % kRemembered;
   }
-  // There is a link again, or one that has ended is asked for anew.
+  // A link that has ended is asked for anew: its end is nothing that the next one fails by, and is still told
+  // (`last`) until there is a link or another reason.
+  void asked_anew(std::uint64_t peer) noexcept {
+    for (Ring& ring : rings_) {
+      for (Place& place : ring.places) place.asked_anew |= place.peer == peer;
+    }
+  }
+  // There is a link again.
   void forget(std::uint64_t peer) noexcept {
     for (Ring& ring : rings_) {
       for (Place& place : ring.places) {
@@ -32,20 +39,30 @@ class LinkEnds {
       }
     }
   }
+  // Returns why there is no link, or none could be had, unless it is asked for anew.
   WhyNoLink of(std::uint64_t peer) const noexcept {
-    for (const Ring& ring : rings_) {
-      for (const Place& place : ring.places) {
-        if (place.peer == peer) return place.why;
-      }
-    }
-    return {};
+    const Place* const place = find(peer);
+    return place != nullptr && !place->asked_anew ? place->why : WhyNoLink{};
+  }
+  WhyNoLink last(std::uint64_t peer) const noexcept {
+    const Place* const place = find(peer);
+    return place != nullptr ? place->why : WhyNoLink{};
   }
 
  private:
   struct Place {
     std::uint64_t peer = 0;
     WhyNoLink why;
+    bool asked_anew = false;
   };
+  const Place* find(std::uint64_t peer) const noexcept {
+    for (const Ring& ring : rings_) {
+      for (const Place& place : ring.places) {
+        if (place.peer == peer) return &place;
+      }
+    }
+    return nullptr;
+  }
   struct Ring {
     std::array<Place, kRemembered> places{};
     std::size_t next = 0;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/namespaces.h"
@@ -14,6 +16,16 @@
 #include "library/memory/mapped_area.h"
 
 namespace hamlyn::internal_::library {
+
+// A name that is looked for, and what has come of it. Guarded by whoever serves it.
+struct NameRequest {
+  std::string name;
+  Ticket ticket;
+  bool cancelled = false;
+  bool done = false;
+  std::optional<ErrorCode> error;
+  std::string text;
+};
 
 class HostServices {
  public:
@@ -32,6 +44,13 @@ class HostServices {
   virtual void withdraw(std::string_view name) = 0;
   virtual Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) = 0;
   virtual void cancel() noexcept = 0;
+  // Looks for a name until somebody registers it, without a wait, and has everybody who waits look again when
+  // it is done. Throws std::bad_alloc.
+  virtual std::shared_ptr<NameRequest> begin_lookup(std::string_view name) = 0;
+  virtual bool lookup_done(const NameRequest& request) const noexcept = 0;
+  // Returns the ticket of one that is done. Throws Error.
+  virtual Ticket end_lookup(const std::shared_ptr<NameRequest>& request) = 0;
+  virtual void give_up_lookup(const std::shared_ptr<NameRequest>& request) noexcept = 0;
 
   // Has whoever keeps the links do something, and waits for it. What it throws is thrown here.
   virtual void have_done(const std::function<void()>& call) = 0;
@@ -49,13 +68,11 @@ class HostServices {
                                       interface::MappedWords** words) = 0;
   virtual void renew_mapped_area(std::byte* data) = 0;
   virtual void drop_mapped_area(std::byte* data, bool stays) noexcept = 0;
-  // Maps a peer's slot; waits for its answer. Throws Error.
-  virtual ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) = 0;
-  // Asks for one without a wait, and has everybody who waits look again when it is done. Throws
+  // Asks for a peer's slot without a wait, and has everybody who waits look again when it is done. Throws
   // std::bad_alloc.
   virtual std::shared_ptr<MappingRequest> begin_import(const Ticket& ticket) = 0;
   virtual bool import_done(const MappingRequest& import) const noexcept = 0;
-  // Throws Error: what came of it, or timed_out if it is not done.
+  // Returns what came of one that is done. Throws Error.
   virtual ImportAnswer end_import(const std::shared_ptr<MappingRequest>& import) = 0;
   virtual void give_up_import(const std::shared_ptr<MappingRequest>& import) noexcept = 0;
 

@@ -8,6 +8,7 @@
 #include "base/link_reasons.h"
 #include "base/longest_time.h"
 #include "library/control/control.h"
+#include "library/control/pending_name.h"
 #include "library/engine.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"
@@ -79,7 +80,7 @@ WhyNoLink Interface::why(std::uint64_t peer) const noexcept {
   if (!guard) return {};
   if (peer == 0) return engine_->core().last_lack();
   const interface::Link* const link = engine_->core().find_link(peer);
-  return link != nullptr && link->made() ? WhyNoLink{} : engine_->core().link_ends().of(peer);
+  return link != nullptr && link->made() ? WhyNoLink{} : engine_->core().link_ends().last(peer);
 }
 
 library::Waiting& Interface::waiting() noexcept { return engine_->waiting(); }
@@ -100,6 +101,24 @@ bool Interface::run() noexcept {
 }
 
 namespace internal_::library {
+
+PendingName::PendingName(Interface& interface, std::string_view name) : interface_(interface) {
+  Engine& engine = interface.engine();
+  if (engine.lock().forked())
+    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
+  request_ = engine.control().begin_lookup(name);
+}
+
+PendingName::~PendingName() {
+  Engine& engine = interface_.engine();
+  if (request_ != nullptr && !engine.lock().forked()) engine.control().give_up_lookup(request_);
+}
+
+bool PendingName::done() const noexcept { return interface_.engine().control().lookup_done(*request_); }
+
+Ticket PendingName::take() {
+  return interface_.engine().control().end_lookup(std::exchange(request_, nullptr));
+}
 
 NameClaims& name_claims(Interface& interface) noexcept { return interface.engine().name_claims(); }
 
@@ -124,8 +143,16 @@ void throw_no_link(const std::string& what, WhyNoLink why) {
   throw Error(base::error_of(why), what + ": " + text(why) + ". " + advice(why));
 }
 
-void throw_if_no_link(const char* what, const Interface& interface, std::uint64_t peer) {
-  const WhyNoLink why = interface.why(peer);
+// An earlier end is no reason while a link is asked for anew.
+void throw_if_no_link(const char* what, Interface& interface, std::uint64_t peer) {
+  WhyNoLink why;
+  {
+    const base::RunLockGuard guard(interface.engine().lock());
+    if (!guard) return;
+    interface::Core& core = interface.engine().core();
+    const interface::Link* const link = core.find_link(peer);
+    if (link == nullptr || !link->made()) why = core.link_ends().of(peer);
+  }
   if (why.reason != LinkReason::none) throw_no_link(what, why);
 }
 

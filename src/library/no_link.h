@@ -25,6 +25,6 @@ Status departed(Interface& interface, std::uint64_t peer) noexcept;
 // Throws Error: what could not be done, why there is no link, and what can be done about that.
 [[noreturn]] void throw_no_link(const std::string& what, WhyNoLink why);
 // Throws such an Error if it is known why that interface has no link with `peer`.
-void throw_if_no_link(const char* what, const Interface& interface, std::uint64_t peer);
+void throw_if_no_link(const char* what, Interface& interface, std::uint64_t peer);
 
 }  // namespace hamlyn::internal_::library

@@ -1,6 +1,7 @@
 // Puts, gets, fetches, fences and watches: begun, and waited for.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/link_reasons.h"
 #include "hamlyn/core/slot.h"
@@ -21,29 +22,62 @@ namespace {
 constexpr std::chrono::nanoseconds kForPlace = std::chrono::milliseconds{50};
 }  // namespace
 
+Terminus::Confirmation Terminus::begin_confirm(const Ticket& ticket) noexcept {
+  Confirmation confirmation;
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
+    terminus_->forget_answer();
+    terminus_->ask_again(ticket);
+    confirmation.before = terminus_->asked_last(ticket);
+  }
+  return confirmation;
+}
+
+Status Terminus::try_confirm(const Ticket& ticket, Confirmation& confirmation) noexcept {
+  const base::RunLockGuard guard(interface_.engine().lock());
+  return guard ? confirm_step(ticket, confirmation) : Status::forked;
+}
+
+// Remote operations that begin when the owner was asked are answered as the memory is now.
+Status Terminus::confirm_step(const Ticket& ticket, Confirmation& confirmation) noexcept {
+  interface::Requests& requests = terminus_->requests();
+  if (confirmation.asked.sequence == 0) {
+    const Status status = terminus_->ready(ticket);
+    const std::uint64_t before = confirmation.before;
+    if (status != Status::ok || before == 0 || terminus_->asked_last(ticket) != before) return status;
+    if (confirmation.again) return Status::connecting;
+    const Status asked = requests.look(ticket, &confirmation.asked);
+    if (asked != Status::pending) return asked;
+    requests.hold(confirmation.asked);  // others may ask for much before somebody looks
+  }
+  const Outcome outcome = requests.outcome(confirmation.asked);
+  if (outcome.status == Status::pending) return Status::pending;
+  requests.let_go(requests.find(std::exchange(confirmation.asked, {})));
+  interface_.engine().settled();  // somebody may wait for a place
+  if (outcome.status != Status::refused || outcome.cause == Refusal::none || confirmation.again)
+    return outcome.status;
+  confirmation.again = true;  // the news of it is on its way, and then the slot is opened anew
+  return Status::connecting;
+}
+
 Status Terminus::confirm(const Ticket& ticket, std::chrono::nanoseconds timeout) noexcept {
   library::Patience patience(timeout);
   patience.deadline();  // it runs from here on
-  std::uint64_t before = 0;
   library::PendingCall call(interface_.engine().lock(), terminus_->calls());
-  if (const base::RunLockGuard guard(interface_.engine().lock()); guard) {
-    call.begin();
-    terminus_->ask_again(ticket);
-    before = terminus_->asked_last(ticket);
-  }
-  bool over = false;
-  // Remote operations that begin from here on are answered as the memory is now.
-  const auto look = [&](RemoteHandle* handle) {
-    const Status status = terminus_->ready(ticket);
-    if (status != Status::ok || before == 0 || terminus_->asked_last(ticket) != before) return status;
-    return over ? Status::connecting : terminus_->requests().look(ticket, handle);
+  if (!call.enter()) return Status::forked;
+  Confirmation confirmation = begin_confirm(ticket);
+  Status status = Status::pending;
+  const auto ready = [&] {
+    status = confirm_step(ticket, confirmation);
+    return waits(status) || status == Status::pending ? Status::pending : Status::ok;
   };
-  Outcome outcome = ask(ticket, patience.left(), look);
-  if (outcome.status == Status::refused && outcome.cause != Refusal::none) {
-    over = true;  // the news of it is on its way, and then the slot is opened anew
-    outcome = ask(ticket, patience.left(), look);
+  const Status waited = interface_.engine().wait(call, ready, patience.deadline());
+  if (waited == Status::ok) return status;
+  if (const base::RunLockGuard guard(interface_.engine().lock()); guard && confirmation.asked.sequence != 0) {
+    interface::Requests& requests = terminus_->requests();
+    requests.give_up(requests.find(confirmation.asked));
+    requests.let_go(requests.find(confirmation.asked));
   }
-  return outcome.status;
+  return waited == Status::timed_out && status == Status::no_place ? status : waited;
 }
 
 Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, const PutOptions& options,

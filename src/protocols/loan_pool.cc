@@ -3,7 +3,6 @@
 
 #include "hamlyn/core/mapped_slot.h"
 #include "hamlyn/protocols/loan.h"
-#include "library/control/pending_mapping.h"
 #include "library/no_link.h"
 #include "library/with_memory.h"
 #include "protocols/copy_of.h"
@@ -94,7 +93,8 @@ struct LoanHolder final : Receiver, Due {
     if (end == Status::ok && state == State::asked) look_whether_it_was_taken();
     if (end == Status::ok && state == State::refused) finish(Status::refused);
     if (end == Status::ok && state == State::answered) begin_mapping();
-    if (end == Status::ok && state == State::mapping && mapping->done()) take_mapping();
+    if (end == Status::ok && state == State::mapping && mapping->opened({}) != Status::timed_out)
+      take_mapping();
     if (end == Status::ok && state == State::reaching) reach();
     if (end != Status::ok) return end;
     return opened() ? Status::ok : Status::pending;
@@ -126,13 +126,14 @@ struct LoanHolder final : Receiver, Due {
   }
   void begin_mapping() noexcept {
     fail_with_errors([&] {
-      mapping = std::make_unique<library::PendingMapping>(manager().interface(), answer.returns(peer));
+      mapping = std::make_unique<MappedSlot>(manager().interface(), answer.returns(peer), kBegin);
       state = State::mapping;
     });
   }
   void take_mapping() noexcept {
     fail_with_errors([&] {
-      page = mapping->take();
+      mapping->open({});
+      page = std::move(mapping);
       state = State::reaching;
     });
     mapping.reset();
@@ -186,7 +187,7 @@ struct LoanHolder final : Receiver, Due {
   LoanBook::Shelf shelf;
   SendHandle asked;
   Refusal refusal = Refusal::none;
-  std::unique_ptr<library::PendingMapping> mapping;
+  std::unique_ptr<MappedSlot> mapping;     // the receiver's, while it is being mapped
   Ticket landing;                          // where loans are told
   std::unique_ptr<MappedSlot> page;        // the receiver's
   const std::uint32_t* numbers = nullptr;  // that it has given back, there

@@ -25,8 +25,6 @@ namespace {
 // For the exporter to say whether a segment is good still, when it says that writes were lost.
 constexpr std::chrono::milliseconds kConfirm{100};
 
-SeedKind kind_of(const Ticket& ticket) noexcept { return static_cast<SeedKind>(ticket.purpose); }
-
 bool is_stale(Refusal cause) noexcept {
   return cause == Refusal::bad_slot || cause == Refusal::stale_generation || cause == Refusal::bad_key;
 }
@@ -61,100 +59,7 @@ Part next_part(std::size_t offset, std::size_t bytes, std::size_t done, const St
   return {at, length, range.strides, skew != 0};
 }
 
-[[noreturn]] void throw_not_opened(Status status, Refusal cause) {
-  switch (status) {
-    case Status::timed_out:
-      throw Error(ErrorCode::timed_out, "the exporter did not answer in time");
-    case Status::cancelled:
-      throw Error(ErrorCode::cancelled, "cancelled while a segment was imported");
-    case Status::forked:
-      throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-    case Status::no_place:
-      throw Error(ErrorCode::out_of_memory,
-                  "as many slots and segments of the exporter's process are in use here as may be: 256");
-    case Status::link_ended:
-      throw Error(ErrorCode::peer_died, "the exporter's process has ended, or its link has");
-    default:
-      if (cause == Refusal::not_permitted)
-        throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user in");
-      throw Error(ErrorCode::seed_stale, std::string("the segment has gone, or was revoked: ") + name(cause));
-  }
-}
-
 }  // namespace
-
-// The record found under a name, and what is left of the time to open it.
-struct Import::Found {
-  Ticket ticket;
-  Options options;
-};
-
-Import::Found Import::look_up(Interface& interface, std::string_view name, const Options& options) {
-  library::Patience patience(base::within_clock(options.timeout));
-  patience.deadline();  // it runs from here on
-  Found found{interface.lookup(name, options.timeout), options};
-  found.options.timeout = std::chrono::ceil<std::chrono::milliseconds>(patience.left());
-  return found;
-}
-
-Import::Import(Interface& interface, std::string_view name, const Options& options)
-    : Import(interface, look_up(interface, name, options)) {}
-
-Import::Import(Interface& interface, const Found& found) : Import(interface, found.ticket, found.options) {}
-
-Import::Import(Interface& interface, const Ticket& ticket, const Options& options) try
-    : interface_(interface), ticket_(ticket), terminus_(interface, {.entries = 64}), access_(options.access) {
-  if (const char* why = invalid(ticket))
-    throw Error(ErrorCode::invalid_argument, std::string("the ticket: ") + why);
-  if (options.access > Access::write_only)
-    throw Error(ErrorCode::invalid_argument,
-                "an import has one of the accesses that hamlyn/values/mode.h names");
-  if (kind_of(ticket) < SeedKind::segment || !ticket.fast())
-    throw Error(ErrorCode::seed_wrong_kind, "that is no segment");
-  open(options);
-} catch (const std::bad_alloc&) {
-  library::throw_no_memory("an import");
-}
-
-Import::~Import() = default;
-
-void Import::open(const Options& options) {
-  library::Patience patience(base::within_clock(options.timeout));
-  patience.deadline();  // it runs from here on
-  const Status status = terminus_.confirm(ticket_, patience.left());
-  if (status != Status::ok)
-    library::throw_if_no_link("the segment was not opened", interface_, ticket_.interface);
-  if (status == Status::refused) {
-    const Outcome why = terminus_.flush(ticket_, patience.left());
-    throw_not_opened(why.status == Status::refused || why.status == Status::ok ? status : why.status,
-                     why.cause);
-  }
-  if (status != Status::ok) throw_not_opened(status, Refusal::none);
-  const Opened opened = terminus_.opened(ticket_);
-  if (!opened.gets && !opened.puts)
-    throw_not_opened(Status::stale, Refusal::stale_generation);  // taken back since
-  const bool reads = options.access != Access::write_only, writes = options.access != Access::read_only;
-  if ((reads && !opened.gets) || (writes && !opened.puts))
-    throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
-  near_ = terminus_.linked_near(ticket_);
-  const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
-  if (!options.map || !here || !opened.gets) return;
-  try {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience.left());
-    mapped_ = std::make_unique<MappedSlot>(interface_, ticket_, left);
-  } catch (const Error& error) {
-    // A segment of another host, or another user's shared one, is reached by packets.
-    if (error.code() != ErrorCode::not_permitted) throw;
-    return;
-  }
-  // A ticket may say anything, and so may the exporter of where its slot begins; by packets it sees to it. A
-  // word across two lines would hold up every processor.
-  const auto words_whole = [&] {
-    return reinterpret_cast<std::uintptr_t>(memory()) % sizeof(std::uint64_t) == 0;
-  };
-  const std::size_t there = mapped_->bytes().size();
-  if (!interface::inside(ticket_.base, ticket_.bound, there) || !words_whole()) mapped_.reset();
-}
 
 // Whether the exporter can never be told. Then nothing may be done through the mapping, for that cannot be
 // undone.
@@ -185,10 +90,10 @@ Status Import::store_by_mapping(std::size_t offset, std::span<const std::byte> d
 Status Import::write(std::size_t offset, std::span<const std::byte> data, const WriteOptions& options,
                      SendHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
-  if (access_ == Access::read_only) return Status::refused;
+  if (const Status status = may(kWrite); status != Status::ok) return status;
   const PutOptions put{
       .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
-  if (!writes_by_stores()) return terminus_.put(ticket_, data, put, handle);
+  if (!stores()) return terminus_.put(ticket_, data, put, handle);
   // Data by stores; control, if it is wanted, by a packet behind them.
   const Status status = store_by_mapping(offset, data, options);
   return status == Status::ok && options.notify
@@ -198,10 +103,10 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, const 
 
 Status Import::write(std::size_t offset, std::span<const std::byte> data, std::chrono::nanoseconds timeout,
                      const WriteOptions& options) noexcept {
-  if (access_ == Access::read_only) return Status::refused;
+  if (const Status status = may(kWrite, timeout); status != Status::ok) return status;
   const PutOptions put{
       .offset = offset, .notify = options.notify, .element = options.element, .strides = options.strides};
-  if (!writes_by_stores()) return terminus_.put(ticket_, data, put, timeout);
+  if (!stores()) return terminus_.put(ticket_, data, put, timeout);
   const Status status = store_by_mapping(offset, data, options);
   if (status != Status::ok || !options.notify) return status;
   return terminus_.put(ticket_, {}, told_of(offset, data.size(), options.strides, Touched::written), timeout);
@@ -209,8 +114,8 @@ Status Import::write(std::size_t offset, std::span<const std::byte> data, std::c
 
 Status Import::write_row(std::span<const PutMessage> row, std::size_t& sent) noexcept {
   sent = 0;
-  if (access_ == Access::read_only) return Status::refused;
-  if (!writes_by_stores()) return terminus_.put_row(ticket_, row, sent);
+  if (const Status status = may(kWrite); status != Status::ok) return status;
+  if (!stores()) return terminus_.put_row(ticket_, row, sent);
   for (; sent != row.size(); ++sent) {
     if (row[sent].data.size() > interface::kPutInline) return Status::too_long;
     const Status status = store_by_mapping(row[sent].offset, row[sent].data, {});
@@ -255,13 +160,13 @@ Status Import::flush_mapped() noexcept {
 
 // Whether a fence must be asked: what is mapped has signals and updates that went by packets, if any.
 bool Import::must_fence() const noexcept {
-  return !writes_by_stores() || left() != answered_.load(std::memory_order_relaxed);
+  return !stores() || left() != answered_.load(std::memory_order_relaxed);
 }
 
 // Returns what an import says whose fence has ended so.
 Status Import::flushed(const Outcome& outcome, std::uint32_t left,
                        std::chrono::nanoseconds timeout) noexcept {
-  if (writes_by_stores()) {
+  if (stores()) {
     // A thread that was asked for less at the same time has the next flush ask once too often.
     if (outcome.status == Status::ok) answered_.store(left, std::memory_order_relaxed);
     if (const Status how = flush_mapped(); how != Status::ok) return how;
@@ -277,6 +182,7 @@ Status Import::flushed(const Outcome& outcome, std::uint32_t left,
 }
 
 Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return status;
   if (!must_fence()) return flush_mapped();
   const std::uint32_t before = left();
   return flushed(terminus_.flush(ticket_, timeout), before, timeout);
@@ -284,8 +190,8 @@ Status Import::flush(std::chrono::nanoseconds timeout) noexcept {
 
 Status Import::write_flushed(std::size_t offset, std::span<const std::byte> data,
                              std::chrono::nanoseconds timeout, const WriteOptions& options) noexcept {
-  if (access_ == Access::read_only) return Status::refused;
-  if (writes_by_stores()) {
+  if (const Status status = may(kWrite, timeout); status != Status::ok) return status;
+  if (stores()) {
     library::Patience patience(timeout);
     if (options.notify) patience.deadline();
     const Status status = write(offset, data, timeout, options);
@@ -299,6 +205,7 @@ Status Import::write_flushed(std::size_t offset, std::span<const std::byte> data
 Status Import::begin_flush(RemoteHandle* handle) noexcept {
   if (handle == nullptr) return Status::invalid;
   *handle = {};
+  if (const Status status = may(kOpen); status != Status::ok) return status;
   if (!must_fence()) return flush_mapped();
   return terminus_.fence(ticket_, {}, handle);
 }
@@ -316,15 +223,20 @@ Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds 
     const auto some = imports.subspan(done, std::min(Terminus::kFlushes, imports.size() - done));
     std::array<Terminus::Flush, Terminus::kFlushes> flushes;
     std::array<std::uint32_t, Terminus::kFlushes> left{};
+    std::array<Status, Terminus::kFlushes> unopened{};
     for (std::size_t i = 0; i != some.size(); ++i) {
+      std::chrono::nanoseconds rest = patience.left();
+      unopened[i] = some[i]->may(kOpen, rest);
       left[i] = some[i]->left();
-      if (some[i]->must_fence()) flushes[i] = {&some[i]->terminus_, &some[i]->ticket_, {}};
+      if (unopened[i] == Status::ok && some[i]->must_fence())
+        flushes[i] = {&some[i]->terminus_, &some[i]->ticket_, {}};
     }
     Terminus::flush(std::span(flushes).first(some.size()), patience.left());
     for (std::size_t i = 0; i != some.size(); ++i) {
       const Status how = flushes[i].terminus != nullptr
                              ? some[i]->flushed(flushes[i].outcome, left[i], patience.left())
-                             : some[i]->flush_mapped();
+                         : unopened[i] == Status::ok ? some[i]->flush_mapped()
+                                                     : unopened[i];
       if (all == Status::ok) all = how;
       if (!each.empty()) each[done + i] = how;
     }
@@ -356,7 +268,8 @@ Status Import::store_signal(const SignalWord& signal) noexcept {
 
 // The data was stored before. A packet, even an empty one, wakes whoever waits there.
 Status Import::changed() noexcept {
-  if (!writes_by_stores()) return Status::ok;
+  if (const Status status = may(kOpen); status != Status::ok) return status;
+  if (!stores()) return Status::ok;
   if (forked(interface_)) return Status::forked;
   std::uint64_t call = 0;
   if (!mapped_->must_call(call)) return Status::ok;
@@ -370,10 +283,13 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   Import& to = signal.in != nullptr ? *signal.in : *this;
   if (signal.how != Signal::set && signal.how != Signal::add) return Status::invalid;
   if (signal.bytes != sizeof(std::uint64_t) && signal.bytes != sizeof(std::uint32_t)) return Status::invalid;
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return status;
+  if (const Status status = to.may(kOpen, timeout); status != Status::ok) return status;
   if (to.ticket_.interface != ticket_.interface || &to.interface_ != &interface_) return Status::invalid;
   if (signal.offset % signal.bytes != 0) return Status::misaligned;
-  if (signal.offset > to.size() || signal.bytes > to.size() - signal.offset) return Status::out_of_bounds;
-  if (access_ == Access::read_only || to.access_ == Access::read_only) return Status::refused;
+  const std::size_t bound = to.ticket_.bound;
+  if (signal.offset > bound || signal.bytes > bound - signal.offset) return Status::out_of_bounds;
+  if ((open_for() & to.open_for() & kWrite) == 0) return Status::refused;
   library::Patience patience(timeout);
   const auto narrow = static_cast<std::uint32_t>(signal.value);
   const auto value = signal.bytes == sizeof narrow ? std::as_bytes(std::span(&narrow, 1))
@@ -382,13 +298,13 @@ Status Import::write_signal(std::size_t offset, std::span<const std::byte> data,
   const bool short_one = data.size() <= interface::kPutInline && options.strides == nullptr &&
                          options.element == 0 && !options.notify;
   if (!short_one) patience.deadline();
-  if (short_one && !writes_by_stores() && &to == this)
+  if (short_one && !stores() && &to == this)
     return terminus_.put_with_signal(ticket_, data, offset, value, as_signal, timeout);
   const Status status = write(offset, data, timeout, options);
   if (status != Status::ok) return status;
-  if (writes_by_stores())
-    return to.writes_by_stores() ? to.store_signal(signal)
-                                 : to.terminus_.put(to.ticket_, value, as_signal, patience.left());
+  if (stores())
+    return to.stores() ? to.store_signal(signal)
+                       : to.terminus_.put(to.ticket_, value, as_signal, patience.left());
   if (&to == this) return terminus_.put(ticket_, value, as_signal, patience.left());
   const Status sent =
       to.terminus_.put_signal_of(to.ticket_, value, as_signal, terminus_, ticket_, patience.left());
@@ -421,19 +337,21 @@ Status Import::read_word_part(std::size_t offset, std::span<std::byte> into,
 }
 
 Status Import::check_place(std::size_t offset, std::size_t length, const Strides* strides) const noexcept {
-  if (offset > size() || length > size() - offset) return Status::out_of_bounds;
-  return strides == nullptr ? Status::ok : interface::check_strides(*strides, length, offset, size());
+  const std::size_t bound = ticket_.bound;
+  if (offset > bound || length > bound - offset) return Status::out_of_bounds;
+  return strides == nullptr ? Status::ok : interface::check_strides(*strides, length, offset, bound);
 }
 
 Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
                     const ReadOptions& options) noexcept {
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return status;
   const Strides* const strides = options.strides;
   const Status wrong = check_place(offset, into.size(), strides);
   if (wrong != Status::ok) return wrong;
-  if (access_ == Access::write_only) return Status::refused;
+  if ((open_for() & kRead) == 0) return Status::refused;
   const PutOptions told = told_of(offset, into.size(), strides, Touched::read);
   const bool tells = options.tell_exporter && !into.empty();
-  if (reads_by_loads()) {
+  if (loads()) {
     const Status status = load_by_mapping(offset, into, strides);
     return status == Status::ok && tells ? terminus_.put(ticket_, {}, told, timeout) : status;
   }
@@ -458,17 +376,18 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, std::chrono::
   return tells ? terminus_.put(ticket_, {}, told, patience.left()) : Status::ok;
 }
 
-Status Import::read_until(std::size_t offset, std::span<std::byte> into,
-                          bool (*enough)(const void* data) noexcept,
-                          std::chrono::nanoseconds timeout) noexcept {
+Status Import::read_until_enough(std::size_t offset, std::span<std::byte> into,
+                                 bool (*enough)(const void* what, std::span<const std::byte> data) noexcept,
+                                 const void* what, std::chrono::nanoseconds timeout) noexcept {
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return status;
   library::Patience patience(timeout);
-  if (!reads_by_loads()) patience.deadline();  // a load takes no time that counts
+  if (!loads()) patience.deadline();  // a load takes no time that counts
   for (;;) {
     const Status status = read(offset, into, patience.left());
-    if (status != Status::ok || enough(into.data())) return status;
+    if (status != Status::ok || enough(what, into)) return status;
     patience.deadline();
     if (patience.left() <= std::chrono::nanoseconds{0}) return Status::timed_out;
-    if (reads_by_loads()) library::yield();  // who writes there may need this processor
+    if (loads()) library::yield();  // who writes there may need this processor
   }
 }
 
@@ -489,13 +408,14 @@ bool Import::seen_by_mapping(std::size_t offset, bool (*done)(const void*, std::
 Status Import::wait_for_word(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
                              std::chrono::nanoseconds timeout) noexcept {
   std::uint64_t seen = 0;
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return status;
   const Status wrong = check_place(offset, sizeof seen, nullptr);
   if (wrong != Status::ok) return wrong;
   if (offset % sizeof seen != 0) return Status::misaligned;
-  if (access_ == Access::write_only) return Status::refused;
+  if ((open_for() & kRead) == 0) return Status::refused;
   if (forked(interface_)) return Status::forked;
   library::Patience patience(timeout);
-  if (reads_by_loads()) {
+  if (loads()) {
     if (seen_by_mapping(offset, done, what, seen)) return mapped_->status();
   } else {
     // Mostly it is as it was when a thread waited last: then no read is needed.
@@ -516,14 +436,14 @@ Status Import::wait_for_word(std::size_t offset, bool (*done)(const void*, std::
     seen = outcome.value;
   } while (!done(what, seen));
   seen_last_.store(seen, std::memory_order_relaxed);
-  return reads_by_loads() ? mapped_->status() : Status::ok;
+  return loads() ? mapped_->status() : Status::ok;
 }
 
 Status Import::read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
                     const ReadOptions& options, RemoteHandle* handle) noexcept {
   if (handle != nullptr) *handle = {};
-  if (access_ == Access::write_only) return Status::refused;
-  if (!reads_by_loads()) {
+  if (const Status status = may(kRead); status != Status::ok) return status;
+  if (!loads()) {
     RemoteOptions asked{
         .offset = offset, .word = 1, .strides = options.strides, .notify = options.tell_exporter};
     if (options.notify) asked.queue = &into.queue_;
@@ -542,10 +462,11 @@ Status Import::read(std::size_t offset, std::span<std::byte> into, RemoteHandle*
                     const ReadOptions& options) noexcept {
   if (handle == nullptr || options.notify) return Status::invalid;
   *handle = {};
+  if (const Status status = may(kOpen); status != Status::ok) return status;
   const Status wrong = check_place(offset, into.size(), options.strides);
   if (wrong != Status::ok) return wrong;
-  if (access_ == Access::write_only) return Status::refused;
-  if (!reads_by_loads())
+  if ((open_for() & kRead) == 0) return Status::refused;
+  if (!loads())
     return terminus_.get(ticket_, into,
                          {.offset = offset, .strides = options.strides, .notify = options.tell_exporter},
                          handle);
@@ -566,16 +487,18 @@ Status Import::cancel(RemoteHandle handle) noexcept {
 Status Import::check_fetch(std::size_t offset, const Fetch& fetch) const noexcept {
   const bool known = fetch.op >= FetchOp::add && fetch.op <= FetchOp::compare_and_swap;
   if (!known || (fetch.bytes != 4 && fetch.bytes != 8)) return Status::invalid;
-  if (offset > size() || fetch.bytes > size() - offset) return Status::out_of_bounds;
+  const std::size_t bound = ticket_.bound;
+  if (offset > bound || fetch.bytes > bound - offset) return Status::out_of_bounds;
   if (offset % fetch.bytes != 0) return Status::misaligned;
-  return access_ == Access::read_write ? Status::ok : Status::refused;
+  return (open_for() & kUpdate) == kUpdate ? Status::ok : Status::refused;
 }
 
 Status Import::update(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                       const FetchOptions& options) noexcept {
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return status;
   const Status wrong = check_fetch(offset, fetch);
   if (wrong != Status::ok) return wrong;
-  if (writes_by_stores() && !options.notify) return this->fetch(offset, fetch, timeout).status;
+  if (stores() && !options.notify) return this->fetch(offset, fetch, timeout).status;
   const Status sent = terminus_.fetch_unanswered(
       ticket_, fetch, {.offset = offset, .answered = false, .fenced = true, .notify = options.notify},
       timeout);
@@ -585,10 +508,11 @@ Status Import::update(std::size_t offset, const Fetch& fetch, std::chrono::nanos
 
 Outcome Import::fetch(std::size_t offset, const Fetch& fetch, std::chrono::nanoseconds timeout,
                       const FetchOptions& options) noexcept {
+  if (const Status status = may(kOpen, timeout); status != Status::ok) return {status, Refusal::none, 0};
   const Status wrong = check_fetch(offset, fetch);
   if (wrong != Status::ok) return {wrong, Refusal::none, 0};
   // One that the exporter is told of goes by a packet, mapped or not: it is done and told of, or neither.
-  if (writes_by_stores() && !options.notify) {
+  if (stores() && !options.notify) {
     if (forked(interface_)) return {Status::forked, Refusal::none, 0};
     if (const Status how = mapped_->status(); how != Status::ok) return {how, Refusal::none, 0};
     const std::uint64_t before = interface::apply_fetch(fetch, memory() + offset);

@@ -63,6 +63,10 @@ TEST_F(CSegments, have_slots_that_count_and_queues_that_hear_of_sends) {
   with_two([](auto* one, auto* other) { EXPECT_EQ(c_ends_of_sends(one, other), 0) << hamlyn_last_error(); });
 }
 
+TEST_F(CSegments, are_imported_while_the_program_does_other_work) {
+  with_two([](auto* one, auto* other) { EXPECT_EQ(c_openings(one, other), 0) << hamlyn_last_error(); });
+}
+
 TEST_F(CSegments, have_as_many_requests_under_way_as_is_said) {
   for (const std::uint64_t requests : {std::uint64_t{15}, std::uint64_t{65}, std::uint64_t{1} << 33}) {
     hamlyn_interface_options options{};
@@ -135,6 +139,11 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_segment_data_descriptor(nullptr, &number),
       hamlyn_import_make(nullptr, "name", nullptr, nullptr),
       hamlyn_import_make_of(nullptr, &ticket, nullptr, nullptr),
+      hamlyn_import_begin(nullptr, "name", nullptr, nullptr),
+      hamlyn_import_begin_of(nullptr, &ticket, nullptr, nullptr),
+      hamlyn_import_open(nullptr, 0),
+      hamlyn_mapped_slot_begin(nullptr, &ticket, nullptr),
+      hamlyn_mapped_slot_open(nullptr, 0),
       hamlyn_import_size(nullptr, &size),
       hamlyn_import_mapped(nullptr, &mapped, &size),
       hamlyn_import_current(nullptr, &number),

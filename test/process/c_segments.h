@@ -1,6 +1,6 @@
 #pragma once
-// A C program's use of puts and segments: test/process/c_segments.c. Each gives 0, or the number of the line
-// that was not answered as it should be.
+// A C program's use of puts and segments: test/process/c_segments.c and c_segment_ends.c. Each gives 0, or
+// the number of the line that was not answered as it should be.
 #include <hamlyn/hamlyn.h>
 
 #ifdef __cplusplus
@@ -22,6 +22,8 @@ int c_ends_of_sends(hamlyn_interface* receiver, hamlyn_interface* sender);
 int c_sure_swap(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t sharing);
 // Frees the exporter's interface.
 int c_reason_of_flush(hamlyn_interface* exporter, hamlyn_interface* importer);
+// Imports and a mapped slot that are begun.
+int c_openings(hamlyn_interface* exporter, hamlyn_interface* importer);
 int c_segment_refusals(hamlyn_interface* exporter, hamlyn_interface* importer);
 
 #ifdef __cplusplus

@@ -352,7 +352,11 @@ TEST_F(LinkEnds, of_one_that_stalls_are_found_by_one_side_and_told_to_the_other)
     if (!send_word(terminus, *ticket, 2)) return 2;
     const auto over = [&] { return interface.why(ticket->interface).reason != LinkReason::none; };
     if (!eventually(over)) return 3;
-    return interface.why(ticket->interface) == WhyNoLink{LinkReason::stalled, false} ? 0 : 4;
+    const WhyNoLink stalled{LinkReason::stalled, false};
+    if (interface.why(ticket->interface) != stalled) return 4;
+    // It stands while the next link is asked for, which does not fail by it.
+    if (terminus.connect(*ticket, 5ms) != Status::timed_out) return 5;
+    return interface.why(ticket->interface) == stalled ? 0 : 6;
   });
   ASSERT_TRUE(receiver.line().take<char>());
   receiver.signal(SIGSTOP);
@@ -393,8 +397,14 @@ TEST_F(LinkEnds, of_strangers_push_out_nothing_of_whom_this_process_asked_for) {
   EXPECT_EQ(ends.of(7), (WhyNoLink{LinkReason::no_descriptors, true}));
   EXPECT_EQ(ends.of(9999).reason, LinkReason::died);
   EXPECT_EQ(ends.of(100).reason, LinkReason::none) << "so many are not kept";
+  ends.asked_anew(7);
+  EXPECT_EQ(ends.of(7), WhyNoLink{});
+  EXPECT_EQ(ends.last(7), (WhyNoLink{LinkReason::no_descriptors, true}));
+  ends.remember(7, {LinkReason::stalled, false}, true);
+  EXPECT_EQ(ends.of(7).reason, LinkReason::stalled);
   ends.forget(7);
   EXPECT_EQ(ends.of(7), WhyNoLink{});
+  EXPECT_EQ(ends.last(7), WhyNoLink{});
 }
 
 }  // namespace

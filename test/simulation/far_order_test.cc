@@ -224,6 +224,22 @@ TEST_F(FarPuts, are_fenced_before_anybody_has_acknowledged_them) {
   EXPECT_TRUE(same(area.bytes().subspan(64, 8), bytes(word)));
 }
 
+// A put close behind another waits for company, and the fence behind it is that company.
+TEST_F(FarPuts, that_wait_for_company_leave_with_their_fence_in_one_frame) {
+  open();
+  const std::uint64_t before = one->link->protocol().sent(), first = 7, second = 8;
+  ASSERT_EQ(terminus->put(slot->ticket(), bytes(first), {.offset = 64}, nullptr), Status::ok);
+  EXPECT_EQ(one->link->protocol().sent(), before + 1) << "nothing has left lately: it leaves at once";
+  ASSERT_EQ(terminus->put(slot->ticket(), bytes(second), {.offset = 72}, nullptr), Status::ok);
+  EXPECT_EQ(one->link->protocol().sent(), before + 1);
+  RemoteHandle handle;
+  EXPECT_EQ(terminus->requests().fence(slot->ticket(), {}, nullptr, &handle), Status::pending);
+  EXPECT_EQ(one->link->protocol().sent(), before + 2);
+  ASSERT_TRUE(until([&] { return terminus->requests().outcome(handle).status != Status::pending; }));
+  EXPECT_EQ(terminus->requests().outcome(handle).status, Status::ok);
+  EXPECT_TRUE(same(area.bytes().subspan(72, 8), bytes(second)));
+}
+
 TEST_F(FarPuts, leave_with_their_signal_in_one_frame) {
   open();
   const std::uint64_t before = one->link->protocol().sent(), word = 7, signal = 1;

@@ -81,19 +81,33 @@ def text_of(*folders):
     return "\n".join(f"{path.relative_to(tree.ROOT)}\n{path.read_text(errors='replace')}" for path in files)
 
 
-def is_check(name, tests):
-    """Whether a test, a suite, a scenario (or all that begin so) or a file below test/ is called so."""
-    suite = re.fullmatch(r"(\w+)\.(\*|[A-Za-z]\w*)", name)
-    if suite and suite.group(2) not in ("pml", "py"):
-        test = r"\w+" if suite.group(2) == "*" else suite.group(2)
-        return re.search(rf"\bTEST(?:_[FP])?\(\s*{suite.group(1)},\s*{test}\s*\)", tests) is not None
-    if name.startswith("Fuzz"):  # named by test/fuzz/CMakeLists.txt, of the file
-        return f"test/fuzz/{name[4:].lower()}.cc\n" in tests
-    if name.startswith("."):
-        return re.search(rf"\bTEST(?:_[FP])?\(\s*\w+,\s*{name[1:]}\s*\)", tests) is not None
-    if name.endswith("*"):
-        return re.search(rf'"{name[:-1]}\w+"', tests) is not None
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", tests) is not None
+class Checks:
+    """What is called a check below test/."""
+
+    def __init__(self, text):
+        self.text = text
+        self.tests = re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\s*\)", text)
+
+    def __contains__(self, name):
+        """Whether a test, a suite, a scenario (or all that begin so) or a file is called so."""
+        suite = re.fullmatch(r"(\w+)\.(\*|[A-Za-z]\w*)", name)
+        if suite and suite.group(2) not in ("pml", "py"):
+            return any(suite.group(1) == each and suite.group(2) in ("*", test) for each, test in self.tests)
+        if name.startswith("Fuzz"):  # named by test/fuzz/CMakeLists.txt, of the file
+            return f"test/fuzz/{name[4:].lower()}.cc\n" in self.text
+        if name.startswith("."):
+            return any(name[1:] == test for _, test in self.tests)
+        if name.endswith("*"):
+            return re.search(rf'"{name[:-1]}\w+"', self.text) is not None
+        return self.has_word(name)
+
+    def has_word(self, name):
+        at = self.text.find(name)
+        while at >= 0:
+            if not re.match(r"[\w.]", self.text[at - 1:at]) and not re.match(r"\w", self.text[at + len(name):at + len(name) + 1]):
+                return True
+            at = self.text.find(name, at + 1)
+        return False
 
 
 def problems():
@@ -101,11 +115,11 @@ def problems():
     if not page:
         yield f"{PAGE}: has no table any more"
     source = set(re.findall(r"\w+", re.sub(r"//[^\n]*", "", text_of("src", "include"))))
-    tests = text_of("test")
+    tests = Checks(text_of("test"))
     for at, cells in page:
         for name in sorted(set(re.findall(r"\w+", " ".join(quoted(" ".join(cells[:3]))))) - source):
             yield f"{PAGE}:{at}: nothing in src or include is called {name}: name what is there now"
-        checks = [name for name in quoted(cells[4]) if is_check(name, tests)]
+        checks = [name for name in quoted(cells[4]) if name in tests]
         for name in quoted(cells[4]):
             if name not in checks and name not in source:
                 yield f"{PAGE}:{at}: no test is called {name}: name the check that there is, or say none and why"

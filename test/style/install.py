@@ -5,6 +5,7 @@
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,13 @@ def run(*command, **more):
     return done.stdout
 
 
+def broken_links(folder):
+    """Links of installed pages that lead to nothing there."""
+    links = [(page, link) for page in folder.rglob("*.md") for link in re.findall(r"\[[^\]]*\]\(([^)\s#]+)", page.read_text())]
+    return [f"{page.relative_to(folder)}: the link {link} leads to nothing that is installed" for page, link in links
+            if "://" not in link and not (page.parent / link).exists()]
+
+
 def main(build, compiler, c_compiler):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -77,6 +85,7 @@ def main(build, compiler, c_compiler):
                      if page != "hamlyn" and f"share/doc/hamlyn/docs/reference/{page}.md" not in names]
         problems += [f"not installed: {last}" for last in ("hamlynd.service", "libhamlyn.so.0", "libhamlyn_protocols.a")
                      if not any(name.endswith(last) for name in names)]
+        problems += broken_links(prefix / "share/doc/hamlyn")
         if problems:
             tree.finish(problems, "install")
         for name in COMMANDS:

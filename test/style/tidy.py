@@ -4,7 +4,7 @@
   tidy.py BUILD    BUILD holds compile_commands.json
 
 The layers below the tool, because the whole tree would take minutes; HAMLYN_TIDY=all in the environment takes it.
-Most of the time goes into the standard headers, so the files of a folder are looked at several at a time, as one.
+Most of the time goes into the standard headers, so the files of a layer are looked at many at a time, as one.
 What was found clean is remembered in the build folder by the text of all it was made from.
 """
 import collections
@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import sys
 import tree
 
 LAYERS = ("src/base", "src/interface", "src/fabric", "src/node", "src/library", "src/protocols", "src/segment", "src/daemon", "src/c/")
-TOGETHER = 20
+TOGETHER = 32
 
 
 def chosen(path):
@@ -30,24 +31,33 @@ def chosen(path):
     return os.environ.get("HAMLYN_TIDY") == "all" or str(inside).startswith(LAYERS)
 
 
+def sources(command):
+    """The files that a command compiles: itself, or those that CMake compiles together."""
+    path = pathlib.Path(command["file"])
+    if path.parent.name != "Unity":
+        return [path]
+    return [pathlib.Path(each) for each in re.findall(r'^#include "(.*)"', path.read_text(), re.MULTILINE)]
+
+
 def options(command):
-    """What a file is compiled with, but for its own name and its object's."""
+    """What decides what a file means: macros, folders of headers, language and processor. Not warnings and optimisation."""
     words = command["command"].split()
-    words = words[:words.index("-o")]
-    # gcc's precompiled headers are not clang's: each file includes what it needs.
-    while "-include" in words:
-        at = words.index("-include")
-        del words[at:at + 2]
-    return tuple(word for word in words if word != "-Winvalid-pch")
+    kept = [words[0]]
+    for word, following in zip(words, words[1:] + [""]):
+        if word.startswith(("-D", "-U", "-I", "-std=", "-m")):
+            kept.append(word)
+        elif word == "-isystem":
+            kept += [word, following]
+    return tuple(kept)
 
 
 def groups(commands):
     """Lists of files that are compiled alike."""
     alike = collections.defaultdict(set)
     for command in commands:
-        path = pathlib.Path(command["file"])
-        if chosen(path):
-            alike[(path.parent, options(command), command["directory"])].add(path)
+        for path in filter(chosen, sources(command)):
+            layer = path.relative_to(tree.ROOT).parts[:2]
+            alike[(layer, options(command), command["directory"])].add(path)
     for (_, words, directory), paths in sorted(alike.items()):
         paths = sorted(paths)
         for at in range(0, len(paths), TOGETHER):

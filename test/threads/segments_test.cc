@@ -190,5 +190,36 @@ TEST_F(SegmentThreads, take_the_calls_of_one_service_and_answer_each_others) {
   });
 }
 
+// The first to come takes it a step further, by a look or by an operation; all find it open.
+TEST_F(SegmentThreads, share_an_import_that_is_being_opened) {
+  with_two([](Interface& exporter, Interface& importer) {
+    for (const Sharing sharing : {Sharing::guarded, Sharing::mapped_read_write}) {
+      for (int round = 0; round != 10; ++round) {
+        Import import(importer, "late", kBegin);
+        std::optional<MappedSlot> slot;
+        std::optional<Segment> segment;
+        std::thread exports([&] {
+          segment.emplace(exporter, SegmentOptions{.name = "late", .bytes = 4096, .sharing = sharing});
+        });
+        in_threads([&](std::uint64_t t) {
+          while (t == 0 && import.opened(std::chrono::nanoseconds{0}) != Status::ok)
+            std::this_thread::yield();
+          const std::uint64_t word = t + 1;
+          std::uint64_t back = 0;
+          EXPECT_EQ(import.write(t * 8, std::as_bytes(std::span(&word, 1)), kPatience), Status::ok);
+          EXPECT_EQ(import.flush(kPatience), Status::ok);
+          EXPECT_EQ(import.load(t * 8, back, kPatience), Status::ok);
+          EXPECT_EQ(back, word);
+          EXPECT_EQ(import.size(), 4096u);
+        });
+        exports.join();
+        slot.emplace(importer, segment->ticket(), kBegin);
+        const Status wanted = import.reads_by_loads() ? Status::ok : Status::refused;
+        in_threads([&](std::uint64_t) { EXPECT_EQ(slot->opened(kPatience), wanted); });
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace hamlyn::test

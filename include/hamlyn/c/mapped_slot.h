@@ -19,6 +19,14 @@ typedef struct hamlyn_mapped_slot hamlyn_mapped_slot;
 HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface,
                                                        const hamlyn_ticket* ticket, int64_t timeout,
                                                        hamlyn_mapped_slot** made);
+// Begins to map it, and waits for nobody: for hamlyn_mapped_slot_open. Until that has said ok its bytes are
+// none, and it is not current. invalid_argument: the ticket.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_begin(hamlyn_interface* interface,
+                                                        const hamlyn_ticket* ticket,
+                                                        hamlyn_mapped_slot** made);
+// Waits until it is mapped; 0: one look. As hamlyn_mapped_slot_make. After timed_out and cancelled it goes
+// on, and this may be called again.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_open(hamlyn_mapped_slot* slot, int64_t timeout);
 HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_free(hamlyn_mapped_slot* slot);
 // For reading; until it is freed. The bytes may change at any time.
 HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_bytes(hamlyn_mapped_slot* slot, const void** data,

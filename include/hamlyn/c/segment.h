@@ -227,6 +227,20 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_import_make(hamlyn_interface* interface, c
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_make_of(hamlyn_interface* interface, const hamlyn_ticket* ticket,
                                                      const hamlyn_import_options* options,
                                                      hamlyn_import** made);
+// Begins to import the segment of that name, or, by `hamlyn_import_begin_of`, that ticket. Waits for nobody:
+// for hamlyn_import_open, or an operation that waits. The name may be registered later. Until it is open its
+// size is 0, and operations that do not wait are `connecting`. invalid_argument, seed_wrong_kind (the
+// ticket).
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_begin(hamlyn_interface* interface, const char* name,
+                                                   const hamlyn_import_options* options,
+                                                   hamlyn_import** made);
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_begin_of(hamlyn_interface* interface,
+                                                      const hamlyn_ticket* ticket,
+                                                      const hamlyn_import_options* options,
+                                                      hamlyn_import** made);
+// Waits until it is open; 0: one look. As hamlyn_import_make. After timed_out and cancelled it goes on, and
+// this may be called again.
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_open(hamlyn_import* import, int64_t timeout);
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_free(hamlyn_import* import);
 // Bytes.
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_size(const hamlyn_import* import, size_t* size);

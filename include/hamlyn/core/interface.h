@@ -95,7 +95,8 @@ class Interface {
   Status wait_attached(bool attached, std::chrono::nanoseconds timeout) noexcept;
 
   // Registers `ticket` under `name` ([A-Za-z0-9._-], 1 to 64 characters) until withdrawn or this process
-  // ends. Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out, cancelled,
+  // ends. A name that this interface has registered already leads to `ticket` and has `rights` from here on.
+  // Throws Error: name_taken, name_invalid, quota_names, node_unreachable, timed_out, cancelled,
   // invalid_argument (the ticket), out_of_memory, forked.
   void publish(std::string_view name, const Ticket& ticket, Rights rights = {});
   // Takes back a name that this interface has registered. Throws Error: name_unknown, node_unreachable,
@@ -114,7 +115,8 @@ class Interface {
 
   // Why there is no link with that interface (Ticket::interface, Notification::peer), or why the last one was
   // refused: remembered of the last 64 with whom this process wanted one, and of 64 others. Of 0: what this
-  // process had too little of to have the last link that others wanted; until it has one again.
+  // process had too little of to have the last link that others wanted; until it has one again. An end stands
+  // while the next link is asked for.
   WhyNoLink why(std::uint64_t peer) const noexcept;
 
   // Waits until `ready()`, a function of the caller's that returns a bool, says true: for any of several

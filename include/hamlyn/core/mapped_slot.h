@@ -6,15 +6,18 @@
 // Who may: any holder of a ticket, for an area of the kind mapped_read_only; of the kind mapped_read_write
 // only processes of the owner's user, which the kernel attests. Paranoid slots cannot be mapped.
 //
-// Threads: any. Words that both sides use at the same time are for std::atomic_ref, naturally aligned.
+// Threads: any; until it is open, those that call `opened` and `open` alone. Words that both sides use at the
+// same time are for std::atomic_ref, naturally aligned.
 // Owner: who made it; its interface outlives it. The memory is the slot's owner's.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "hamlyn/core/interface.h"
+#include "hamlyn/values/begin.h"
 #include "hamlyn/values/plain.h"
 #include "hamlyn/values/status.h"
 #include "hamlyn/values/ticket.h"
@@ -27,18 +30,30 @@ struct ImportAnswer;
 
 class MappedSlot {
  public:
-  // Makes the link if there is none, and waits up to `timeout`. Throws Error: not_permitted (no mapped slot,
-  // a ticket that is not good, or another user's mapped_read_write), peer_died or peer_refused (no link: the
-  // text says why), out_of_memory, timed_out, forked.
-  MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout);
-  // For the library alone.
-  MappedSlot(Interface& interface, const Ticket& ticket, internal_::library::ImportAnswer&& answer);
+  // Begins to map it, makes the link if there is none, and waits for nobody. The owner is asked while the
+  // program does other work. Throws Error: invalid_argument (the ticket), out_of_memory, forked.
+  MappedSlot(Interface& interface, const Ticket& ticket, Begin);
+  // Begins, and waits as `open` does, up to `timeout`. Throws Error: what either throws.
+  MappedSlot(Interface& interface, const Ticket& ticket, std::chrono::milliseconds timeout)
+      : MappedSlot(interface, ticket, kBegin) {
+    open(timeout);
+  }
+  // One that is not open yet is given up, without a wait.
   ~MappedSlot();
   MappedSlot(const MappedSlot&) = delete;
   MappedSlot& operator=(const MappedSlot&) = delete;
 
-  // The slot's bytes; they may change at any time. Valid until this object is gone, whatever becomes of the
-  // link, and after a revocation as they were then.
+  // Waits until it is mapped (0: one look). ok: it is; timed_out, cancelled: it goes on; forked. Any other is
+  // final, and why it never will be: refused, link_ended, no_buffer (no memory to map with). `open` says
+  // more.
+  Status opened(std::chrono::nanoseconds timeout) noexcept;
+  // Waits as `opened` does. Throws Error unless it is mapped: timed_out, cancelled: may be called again;
+  // not_permitted (no mapped slot, a ticket that is not good, or another user's mapped_read_write), peer_died
+  // or peer_refused (no link: the text says why), out_of_memory, forked.
+  void open(std::chrono::nanoseconds timeout);
+
+  // The slot's bytes; they may change at any time; none until it is open. Valid until this object is gone,
+  // whatever becomes of the link, and after a revocation as they were then.
   std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
   // Bytes for writing; empty of the kind mapped_read_only.
   std::span<std::byte> writable() noexcept { return {base_, can_write_ ? size_ : 0}; }
@@ -46,7 +61,7 @@ class MappedSlot {
   bool can_write() const noexcept { return can_write_; }
 
   // Whether the owner has not left this memory for other. What was read is good if it says so afterwards;
-  // what was written before it stopped saying so may be lost.
+  // what was written before it stopped saying so may be lost. Until it is open: false.
   [[nodiscard]] bool current() const noexcept {
     // Earlier reads stay before this look: on x86-64 the compiler alone could put them off. Then comes the
     // word, which the owner moves before it leaves this memory. The word pairs with Generation::move in
@@ -56,7 +71,7 @@ class MappedSlot {
   }
   // ok: it is `current`, and the owner is there as far as is known; stale: it is not; link_ended: the owner's
   // process has ended, or the link by which the slot was mapped. Its bytes stay as they are then. Map it
-  // again to go on.
+  // again to go on. Until it is open: stale.
   [[nodiscard]] Status status() const noexcept {
     if (ended_.load(std::memory_order_relaxed)) return Status::link_ended;  // pairs with Core::end_link
     return current() ? Status::ok : Status::stale;
@@ -76,15 +91,19 @@ class MappedSlot {
   // `called` takes once that is done.
   bool must_call(std::uint64_t& now) const noexcept;
   void called(std::uint64_t now) noexcept { called_.store(now, std::memory_order_relaxed); }
+  struct Opening;
+  Status go_on() noexcept;
+  void adopt(internal_::library::ImportAnswer&& answer);
 
   Interface& interface_;
-  std::uint64_t peer_;
+  const Ticket ticket_;
+  std::unique_ptr<Opening> opening_;
   std::byte* area_ = nullptr;
   std::size_t area_size_ = 0;
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
-  std::uint64_t* generation_word_ = nullptr;  // read-only memory
-  std::uint64_t generation_ = 0;
+  std::uint64_t* generation_word_;  // read-only memory; until it is open a word that is never `generation_`
+  std::uint64_t generation_ = 1;
   // The call word by which the owner was called last. A thread that finds an older one calls once too often.
   std::atomic<std::uint64_t> called_{0};
   std::atomic<bool> ended_{false};  // the link by which it was mapped has

@@ -186,6 +186,16 @@ class Terminus {
  private:
   friend class Import;  // its short reads land where they are wanted, its signals go with their data
 
+  // `confirm`, in steps of which none waits. Steps of one ticket are taken by one
+  // thread at a time. pending, connecting, queue_full, no_place: not yet; others as `confirm`.
+  struct Confirmation {
+    std::uint64_t before = 0;  // the question by which the slot was opened when this began
+    bool again = false;        // it was refused so, and is opened anew
+    RemoteHandle asked;        // what is under way
+  };
+  Confirmation begin_confirm(const Ticket& ticket) noexcept;
+  Status try_confirm(const Ticket& ticket, Confirmation& confirmation) noexcept;
+  Status confirm_step(const Ticket& ticket, Confirmation& confirmation) noexcept;
   // `get` that waits, into memory of the caller's.
   Outcome get(const Ticket& ticket, std::span<std::byte> into, const RemoteOptions& options,
               std::chrono::nanoseconds timeout) noexcept;

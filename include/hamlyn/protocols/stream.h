@@ -64,7 +64,9 @@ class StreamReceiver : public Receiver {
   explicit StreamReceiver(Manager& manager) : StreamReceiver(manager, Options{}) {}
   // Throws Error: invalid_argument (sizes), out_of_memory, forked.
   StreamReceiver(Manager& manager, const Options& options);
-  // A sender that is there hears `closed` or `abandoned`, whichever news comes first.
+  // A sender that is there is told `closed`: its receiver wants no more. It hears `abandoned` if it finds the
+  // receiver's memory gone before that news has come. What it had sent and nobody received is lost either
+  // way; only `close` waits until the sender has stopped.
   ~StreamReceiver() override;
 
   // For one sender, once. A further one takes the place of the last, which is stale then; after the end, and
@@ -199,7 +201,10 @@ class StreamSender {
   Status send(std::span<const std::byte> data) noexcept {
     return send(data, std::chrono::nanoseconds::max());
   }
-  Status send(std::string_view text) noexcept { return send(std::as_bytes(std::span{text})); }
+  Status send(std::string_view text,
+              std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept {
+    return send(std::as_bytes(std::span{text}), timeout);
+  }
 
   // With one copy instead of two, made by the receiving side: a record of a send buffer area's (its header
   // says who can read all of that area then), which a tag from 0 to 7 names as in a terminus. Returns as

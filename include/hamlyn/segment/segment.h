@@ -23,6 +23,7 @@
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
+#include "hamlyn/values/begin.h"
 #include "hamlyn/values/link_reason.h"
 #include "hamlyn/values/plain.h"
 #include "hamlyn/values/protection.h"
@@ -213,30 +214,56 @@ struct SignalWord {
 class Import {
  public:
   struct Options {
-    Access access = Access::read_write;       // what it will be used for
-    bool map = true;                          // whether to map it if that may be
-    std::chrono::milliseconds timeout{5000};  // for the name, and for the owner's answer
+    Access access = Access::read_write;  // what it will be used for
+    bool map = true;                     // whether to map it if that may be
+    // For the name, and for the owner's answer, where the constructor waits for them.
+    std::chrono::milliseconds timeout{5000};
   };
 
-  // Imports the segment of that name, for which it waits, or that ticket. Throws Error: timed_out (with a
-  // time of 0: name_unknown), not_permitted (outside the rights), seed_wrong_kind (no segment is registered
-  // there), seed_stale (it has gone), peer_died, cancelled, invalid_argument, out_of_memory, forked.
+  // Begins to import the segment of that name, as soon as somebody registers it, or that ticket, and waits
+  // for nobody. Name, link and mapping are asked for while the program does other work; each look at it
+  // (`opened`, an operation, a question of `wait_any`) takes it as far as it has come. Throws Error:
+  // invalid_argument, seed_wrong_kind (the ticket), out_of_memory, forked.
+  Import(Interface& interface, std::string_view name, Begin) : Import(interface, name, Options{}, kBegin) {}
+  Import(Interface& interface, std::string_view name, const Options& options, Begin);
+  Import(Interface& interface, const Ticket& ticket, Begin) : Import(interface, ticket, Options{}, kBegin) {}
+  Import(Interface& interface, const Ticket& ticket, const Options& options, Begin);
+  // Imports the segment of that name, for which it waits as Interface::lookup does, or that ticket. Throws
+  // Error: what `open` throws, all within `options.timeout`; name_unknown with a time of 0.
   Import(Interface& interface, std::string_view name) : Import(interface, name, Options{}) {}
   Import(Interface& interface, std::string_view name, const Options& options);
   Import(Interface& interface, const Ticket& ticket) : Import(interface, ticket, Options{}) {}
-  Import(Interface& interface, const Ticket& ticket, const Options& options);
+  Import(Interface& interface, const Ticket& ticket, const Options& options)
+      : Import(interface, ticket, options, kBegin) {
+    open(options.timeout);
+  }
+  // One that is not open yet is given up, without a wait.
   ~Import();
   Import(const Import&) = delete;
   Import& operator=(const Import&) = delete;
 
-  // Bytes.
-  std::size_t size() const noexcept { return ticket_.bound; }
-  // How reads and writes are done: by loads, by stores (`writes_by_stores`), or by packets.
-  bool reads_by_loads() const noexcept { return mapped_ != nullptr; }
-  bool writes_by_stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
-  // Whether the exporter was a process of this host when it was imported.
-  bool is_near() const noexcept { return near_; }
+  // Waits until it is open (0: one look). ok: it is; timed_out, cancelled: it goes on opening, and so it does
+  // after no_place: as many segments of that process are in use here as may be; forked. Any other is final,
+  // and why it never will be: refused, stale (it has gone), link_ended, no_buffer (no memory). `open` says
+  // more.
+  Status opened(std::chrono::nanoseconds timeout) noexcept;
+  // Waits as `opened` does. Throws Error unless it is open: timed_out, cancelled: may be called again, also
+  // after out_of_memory for want of openings; not_permitted (outside the rights), seed_wrong_kind (no segment
+  // is registered there), seed_stale (it has gone), peer_died, node_unreachable, out_of_memory, forked.
+  void open(std::chrono::nanoseconds timeout);
 
+  // Bytes; 0 until it is open.
+  std::size_t size() const noexcept { return is_open() ? ticket_.bound : 0; }
+  // How reads and writes are done: by loads, by stores (`writes_by_stores`), or by packets. Until it is open:
+  // false.
+  bool reads_by_loads() const noexcept { return is_open() && loads(); }
+  bool writes_by_stores() const noexcept { return is_open() && stores(); }
+  // Whether the exporter was a process of this host when it was imported.
+  bool is_near() const noexcept { return is_open() && near_; }
+
+  // Operations on one that is not open yet: those with a time wait for that, too; others are answered
+  // `connecting`. `connecting` is also the answer if it never will be, as `opened` says.
+  //
   // All of these return `stale` once the segment was revoked, unexported, or exported anew, and never touch a
   // successor; link_ended, from then on always, once it is known that its process has gone, of a mapped one
   // once the link has ended; refused if its rights do not allow it; out_of_bounds. An operation and a
@@ -298,9 +325,16 @@ class Import {
   // ok; timed_out, cancelled, forked: then some of it may have come.
   Status read(std::size_t offset, std::span<std::byte> into, std::chrono::nanoseconds timeout,
               const ReadOptions& options = {}) noexcept;
-  // Reads again and again until `enough` says so of the data. timed_out: in that time it has not.
-  Status read_until(std::size_t offset, std::span<std::byte> into, bool (*enough)(const void* data) noexcept,
-                    std::chrono::nanoseconds timeout) noexcept;
+  // Reads again and again until `enough(into)`, a function of the caller's that returns a bool and does not
+  // throw, says so of the data. timed_out: in that time it has not.
+  template <class Enough>
+  Status read_until(std::size_t offset, std::span<std::byte> into, Enough enough,
+                    std::chrono::nanoseconds timeout) noexcept {
+    const auto call = [](const void* what, std::span<const std::byte> data) noexcept {
+      return static_cast<bool>((*static_cast<const Enough*>(what))(data));
+    };
+    return read_until_enough(offset, into, call, &enough, timeout);
+  }
   // Waits until `done(word)` of the 8-byte word at `offset`, asleep: the exporter's interface tells of a
   // change. The exporter's own stores are told of by `Segment::changed`, those of importers as to
   // `Segment::wait_until`. Of values that come and go at once some may not be seen. At most 8 threads wait so
@@ -368,24 +402,50 @@ class Import {
   // Reads by loads: the memory itself; empty if it is not mapped. It may change at any time; what was read is
   // good if `current` says so afterwards. In a forked child there is neither.
   std::span<const std::byte> mapped() const noexcept {
-    return mapped_ != nullptr ? mapped_->bytes().subspan(ticket_.base, ticket_.bound)
-                              : std::span<const std::byte>{};
+    return reads_by_loads() ? mapped_->bytes().subspan(ticket_.base, ticket_.bound)
+                            : std::span<const std::byte>{};
   }
-  [[nodiscard]] bool current() const noexcept { return mapped_ == nullptr || mapped_->current(); }
+  [[nodiscard]] bool current() const noexcept { return !reads_by_loads() || mapped_->current(); }
   // Mapping of the segment, or null. It goes with the import.
-  MappedSlot* mapping() noexcept { return mapped_.get(); }
+  MappedSlot* mapping() noexcept { return reads_by_loads() ? mapped_.get() : nullptr; }
 
   // Runs the interface once.
   bool run() noexcept { return interface_.run(); }
   Interface& interface() noexcept { return interface_; }
-  // Ticket that the import was made with.
+  // Ticket that it was made with; of one by name that of the name, once it is open.
   const Ticket& ticket() const noexcept { return ticket_; }
 
  private:
   struct Found;
   static Found look_up(Interface& interface, std::string_view name, const Options& options);
   Import(Interface& interface, const Found& found);
-  void open(const Options& options);
+
+  // The opening (import_open.cc).
+  struct Opening;
+  static constexpr std::uint8_t kOpen = 1, kRead = 2, kWrite = 4, kUpdate = kRead | kWrite;
+  Import(Interface& interface, const Options& options);
+  Status go_on() noexcept;
+  bool advance();
+  void begin_to_confirm(const Ticket& ticket);
+  bool confirmed();
+  bool mapped_or_not();
+  void finish() noexcept;
+  // Pairs with Import::go_on: what the opening has found is there.
+  std::uint8_t open_for() const noexcept { return open_for_.load(std::memory_order_acquire); }
+  bool is_open() const noexcept { return open_for() != 0; }
+  bool loads() const noexcept { return mapped_ != nullptr; }
+  bool stores() const noexcept { return mapped_ != nullptr && mapped_->can_write(); }
+  // ok: operations of that kind may be done, for which this waits if it is not open yet; `timeout` is what is
+  // left then. connecting: it is not open; refused: it is not for that.
+  Status may(std::uint8_t use, std::chrono::nanoseconds& timeout) noexcept {
+    return (open_for() & use) == use ? Status::ok : may_not(use, timeout);
+  }
+  Status may(std::uint8_t use) noexcept {
+    std::chrono::nanoseconds none{0};
+    return may(use, none);
+  }
+  Status may_not(std::uint8_t use, std::chrono::nanoseconds& timeout) noexcept;
+
   Status store_by_mapping(std::size_t offset, std::span<const std::byte> data,
                           const WriteOptions& options) noexcept;
   bool never_told() noexcept;
@@ -407,21 +467,25 @@ class Import {
   Status load_by_mapping(std::size_t offset, std::span<std::byte> into, const Strides* strides) noexcept;
   Status read_word_part(std::size_t offset, std::span<std::byte> into,
                         std::chrono::nanoseconds timeout) noexcept;
+  Status read_until_enough(std::size_t offset, std::span<std::byte> into,
+                           bool (*enough)(const void* what, std::span<const std::byte> data) noexcept,
+                           const void* what, std::chrono::nanoseconds timeout) noexcept;
   Status wait_for_word(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
                        std::chrono::nanoseconds timeout) noexcept;
   bool seen_by_mapping(std::size_t offset, bool (*done)(const void*, std::uint64_t), const void* what,
                        std::uint64_t& seen) noexcept;
 
   Interface& interface_;
-  Ticket ticket_;
+  Ticket ticket_;  // with `mapped_` and `near_` the opening's until it is open
   Terminus terminus_;
+  std::unique_ptr<Opening> opening_;
   std::unique_ptr<MappedSlot> mapped_;
   // Mapped: so much has left by packets that a flush answers for, and so much of it was answered for.
   std::atomic<std::uint32_t> left_{0}, answered_{0};
   std::atomic<Refusal> refusal_{Refusal::none};
   std::atomic<std::uint32_t> why_{0};        // a reason, and kTold
   std::atomic<std::uint64_t> seen_last_{0};  // a word that `wait_until` has ended with
-  const Access access_;
+  std::atomic<std::uint8_t> open_for_{0};    // what it may be used for; nothing until it is open
   bool near_ = false;
 };
 

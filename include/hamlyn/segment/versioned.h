@@ -92,7 +92,7 @@ class FarVersioned {
   Status read(Value& out, std::chrono::nanoseconds timeout, std::uint64_t* version = nullptr) noexcept {
     Versioned<Value> record;
     const Status status =
-        import_.read_until(offset_, std::as_writable_bytes(std::span(&record, 1)), &enough, timeout);
+        import_.read_until(offset_, std::as_writable_bytes(std::span(&record, 1)), enough, timeout);
     if (status != Status::ok) return status;
     if (!record.whole()) return Status::not_ready;
     out = record.value;
@@ -122,8 +122,8 @@ class FarVersioned {
   }
 
  private:
-  static bool enough(const void* data) noexcept {
-    const auto& record = *static_cast<const Versioned<Value>*>(data);
+  static bool enough(std::span<const std::byte> data) noexcept {
+    const auto& record = *reinterpret_cast<const Versioned<Value>*>(data.data());
     return record.whole() || (record.version == 0 && record.check == 0);
   }
 

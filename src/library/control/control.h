@@ -56,6 +56,10 @@ class Control final : public HostServices {
   void withdraw(std::string_view name) override;
   Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) override;
   void cancel() noexcept override;
+  std::shared_ptr<NameRequest> begin_lookup(std::string_view name) override;
+  bool lookup_done(const NameRequest& request) const noexcept override;
+  Ticket end_lookup(const std::shared_ptr<NameRequest>& request) override;
+  void give_up_lookup(const std::shared_ptr<NameRequest>& request) noexcept override;
 
   void have_done(const std::function<void()>& call) override;
   shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) override;
@@ -67,7 +71,6 @@ class Control final : public HostServices {
                               interface::MappedWords** words) override;
   void renew_mapped_area(std::byte* data) override;
   void drop_mapped_area(std::byte* data, bool stays) noexcept override;
-  ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;
   std::shared_ptr<MappingRequest> begin_import(const Ticket& ticket) override;
   bool import_done(const MappingRequest& import) const noexcept override;
   ImportAnswer end_import(const std::shared_ptr<MappingRequest>& import) override;
@@ -77,20 +80,15 @@ class Control final : public HostServices {
   void attention() noexcept override;
 
  private:
-  struct Request {
+  struct Request : NameRequest {
     node::RequestKind kind{};
-    std::string name;
     Rights rights;
-    Ticket ticket;
     Registrant registrant;
     std::uint64_t bytes = 0;
     LookupOptions lookup;
     std::uint64_t number = 0;  // 0: not sent yet
-    bool cancelled = false;
-    bool late = false;  // its time has passed
-    bool done = false;
-    std::optional<ErrorCode> error;
-    std::string text;
+    bool late = false;         // its time has passed
+    bool begun = false;        // nobody waits for it alone
   };
   using Keepers = std::list<std::unique_ptr<LinkKeeper>>;
 
@@ -108,7 +106,7 @@ class Control final : public HostServices {
   bool answer_import(LinkKeeper& keeper, const LinkMessage& request);
   void finish_import(std::uint64_t number, ImportAnswer answer);
   void fail_imports(std::uint64_t peer, WhyNoLink why);
-  void tell_of_imports() noexcept;
+  void have_all_look() noexcept;
   void finish(MappingRequest& import, ErrorCode error);  // under requests_mutex_
   void show_areas(LinkKeeper& keeper, std::uint64_t wanted);
   std::string asked_node() const;
@@ -129,7 +127,7 @@ class Control final : public HostServices {
   void introduce_wanted();
   void introduce(std::uint64_t peer);
   bool lets(const node::Event& event) const noexcept;
-  void forget_end(std::uint64_t peer) noexcept;
+  void note_asked_anew(std::uint64_t peer) noexcept;
   void await_daemon(std::uint64_t peer) noexcept;
   void introduced(node::Event event);
   void join_oneself();

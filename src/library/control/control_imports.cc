@@ -69,22 +69,6 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
 
 // --- others'
 
-ImportAnswer Control::import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) {
-  const base::Uncancelled guard;
-  const Deadline deadline = deadline_in(timeout);
-  const std::shared_ptr<MappingRequest> import = begin_import(ticket);
-  const auto done = [&] { return import->done; };
-  {
-    std::unique_lock lock(requests_mutex_);
-    if (deadline) {
-      request_done_.wait_until(lock, *deadline, done);
-    } else {
-      request_done_.wait(lock, done);
-    }
-  }
-  return end_import(import);
-}
-
 std::shared_ptr<MappingRequest> Control::begin_import(const Ticket& ticket) {
   const base::Uncancelled guard;
   auto import = std::make_shared<MappingRequest>();
@@ -109,7 +93,6 @@ void Control::give_up_import(const std::shared_ptr<MappingRequest>& import) noex
 
 ImportAnswer Control::end_import(const std::shared_ptr<MappingRequest>& import) {
   give_up_import(import);  // from here on nobody else knows of it
-  if (!import->done) throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
   if (const WhyNoLink why = import->answer.why; why.reason != LinkReason::none)
     throw_no_link("a slot was not mapped", why);
   if (import->answer.error == ErrorCode::out_of_memory)
@@ -142,15 +125,15 @@ void Control::serve_imports() {
       }
     }
   }
-  if (some_done) tell_of_imports();
+  if (some_done) have_all_look();
   if (missing.empty()) return;
   engine_.lock_.enter_as_other();
   for (const std::uint64_t peer : missing) want_link(peer);
   engine_.lock_.leave();
 }
 
-// Wakes everybody who waits: some may wait for a mapping among other things.
-void Control::tell_of_imports() noexcept {
+// Wakes everybody who waits: some may wait for a mapping or a name among other things.
+void Control::have_all_look() noexcept {
   engine_.lock_.enter_as_other();
   engine_.wake_everybody();
   engine_.lock_.leave();
@@ -164,9 +147,8 @@ void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
   if (asked != imports_.end()) {
     (*asked)->answer = std::move(answer);
     (*asked)->done = true;
-    request_done_.notify_all();
     lock.unlock();
-    return tell_of_imports();
+    return have_all_look();
   }
   // Nobody waits any more for what may be long.
   const std::size_t bytes = answer.memory.size();
@@ -176,7 +158,6 @@ void Control::finish_import(std::uint64_t number, ImportAnswer answer) {
 void Control::finish(MappingRequest& import, ErrorCode error) {
   import.answer.error = error;
   import.done = true;
-  request_done_.notify_all();
 }
 
 void Control::fail_imports(std::uint64_t peer, WhyNoLink why) {

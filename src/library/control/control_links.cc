@@ -51,18 +51,18 @@ void Control::introduce(std::uint64_t peer) {
   const std::uint64_t number = next_request_++;
   introductions_.emplace(number, peer);
   if (!client_) return await_daemon(peer);
-  forget_end(peer);
+  note_asked_anew(peer);
   client_->introduce(number, peer);
 }
 
-// Forgets that a link has ended: one is asked for anew. Two reasons stand until there is one, because the
-// next answer may come after the patience of whoever asks: why none could be had, and that the process has
-// gone.
-void Control::forget_end(std::uint64_t peer) noexcept {
+// Notes of a link that has ended that one is asked for anew, which does not fail by that end. Two reasons go
+// on failing it until there is one, because the next answer may come after the patience of whoever asks: why
+// none could be had, and that the process has gone.
+void Control::note_asked_anew(std::uint64_t peer) noexcept {
   engine_.lock_.enter_as_other();
   interface::LinkEnds& ends = engine_.core_.link_ends();
   const LinkReason why = ends.of(peer).reason;
-  if (base::status_of(why) == Status::link_ended && !base::has_gone(why)) ends.forget(peer);
+  if (base::status_of(why) == Status::link_ended && !base::has_gone(why)) ends.asked_anew(peer);
   engine_.lock_.leave();
 }
 

@@ -51,8 +51,11 @@ void Control::cancel() noexcept {
   if (engine_.lock().forked()) return;
   {
     const std::lock_guard lock(requests_mutex_);
-    for (const auto& request : requests_)
-      request->cancelled |= request->kind != node::RequestKind::area_bytes;  // nobody waits long for that one
+    for (const auto& request : requests_) {
+      const bool asked_for =
+          request->kind != node::RequestKind::area_bytes;  // nobody waits long for that one
+      request->cancelled |= asked_for && !request->begun;
+    }
   }
   attention();
 }
@@ -151,6 +154,38 @@ void Control::send_request(Request& request) {
   }
 }
 
+std::shared_ptr<NameRequest> Control::begin_lookup(std::string_view name) {
+  const base::Uncancelled guard;
+  auto request = std::make_shared<Request>();
+  request->kind = node::RequestKind::lookup;
+  request->name = name;
+  request->lookup.timeout = std::chrono::milliseconds::max();
+  request->begun = true;
+  const std::lock_guard lock(requests_mutex_);
+  requests_.push_back(request);
+  attention();
+  return request;
+}
+
+bool Control::lookup_done(const NameRequest& request) const noexcept {
+  const base::Uncancelled guard;
+  const std::lock_guard lock(requests_mutex_);
+  return request.done;
+}
+
+Ticket Control::end_lookup(const std::shared_ptr<NameRequest>& request) {
+  // One that is done is known to nobody else.
+  if (request->error) throw Error(*request->error, request->text);
+  return request->ticket;
+}
+
+void Control::give_up_lookup(const std::shared_ptr<NameRequest>& request) noexcept {
+  const base::Uncancelled guard;
+  const std::lock_guard lock(requests_mutex_);
+  request->cancelled = true;
+  attention();
+}
+
 // --- the node
 
 void Control::read_node() {
@@ -206,12 +241,13 @@ void Control::answer(node::Event& event) {
     answer_growth(number, event.kind == node::Event::Kind::granted);
     return;
   }
-  const std::lock_guard lock(requests_mutex_);
+  std::unique_lock lock(requests_mutex_);
   const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const auto& request) {
     return request->number == event.request && event.request != 0;
   });
   if (found == requests_.end()) return;
-  Request& request = **found;
+  const std::shared_ptr<Request> asked = *found;
+  Request& request = *asked;
   if (event.kind == node::Event::Kind::refused) {
     request.error = event.error;
     request.text = event.text;
@@ -224,17 +260,24 @@ void Control::answer(node::Event& event) {
   request.done = true;
   requests_.erase(found);
   request_done_.notify_all();
+  lock.unlock();
+  if (request.begun) have_all_look();
 }
 
 void Control::refuse_requests(const Error& error) {
-  const std::lock_guard lock(requests_mutex_);
-  std::erase_if(requests_, [&](const auto& request) {
-    if (request->kind == node::RequestKind::area_bytes) return false;  // the next daemon hears of it
-    request->error = error.code();
-    request->text = error.what();
-    return request->done = true;
-  });
-  request_done_.notify_all();
+  bool any_begun = false;
+  {
+    const std::lock_guard lock(requests_mutex_);
+    std::erase_if(requests_, [&](const auto& request) {
+      if (request->kind == node::RequestKind::area_bytes) return false;  // the next daemon hears of it
+      request->error = error.code();
+      request->text = error.what();
+      any_begun |= request->begun;
+      return request->done = true;
+    });
+    request_done_.notify_all();
+  }
+  if (any_begun) have_all_look();
 }
 
 void Control::leave_node() noexcept {

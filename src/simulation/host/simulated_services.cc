@@ -52,7 +52,9 @@ void SimulatedServices::publish(std::string_view name, const Ticket& ticket, Rig
     throw Error(ErrorCode::name_taken, "somebody has registered that name");
   at->second.ticket = ticket;  // one's own, which leads elsewhere from now on
   for (const auto& each : host_.inhabitants()) {
-    if (each->services != nullptr) each->services->move();
+    if (each->services == nullptr) continue;
+    each->services->move();
+    each->services->look_for_names();
   }
 }
 
@@ -75,6 +77,41 @@ Ticket SimulatedServices::lookup(std::string_view name, const LookupOptions& opt
     const bool waited = options.timeout.count() > 0;  // it answers as the machine does
     throw Error(waited ? ErrorCode::timed_out : ErrorCode::name_unknown, "nobody has registered that name");
   }
+}
+
+std::shared_ptr<library::NameRequest> SimulatedServices::begin_lookup(std::string_view name) {
+  const auto request = std::make_shared<library::NameRequest>();
+  request->name = name;
+  lookups_.push_back(request);
+  look_for_names();
+  return request;
+}
+
+Ticket SimulatedServices::end_lookup(const std::shared_ptr<library::NameRequest>& request) {
+  if (!process_.alive) throw Error(ErrorCode::node_unreachable, "this process has died");
+  return request->ticket;
+}
+
+void SimulatedServices::give_up_lookup(const std::shared_ptr<library::NameRequest>& request) noexcept {
+  lookups_.remove(request);
+}
+
+void SimulatedServices::look_for_names() {
+  if (lookups_.empty()) return;
+  host_.after(host_.soon(), [&host = host_, number = process_.number] {
+    SimulatedServices* const services = host.inhabitant(number).services;
+    if (services != nullptr) services->find_names();
+  });
+}
+
+void SimulatedServices::find_names() {
+  const auto found = std::erase_if(lookups_, [&](const auto& request) {
+    const auto at = host_.names_.find(request->name);
+    if (at == host_.names_.end()) return false;
+    request->ticket = at->second.ticket;
+    return request->done = true;
+  });
+  if (found != 0) engine_.look_again();
 }
 
 // --- areas
@@ -127,15 +164,6 @@ void SimulatedServices::show_areas(std::uint64_t peer) {
   host_.trace_.note(host_.time(), process_.number, "shows areas to %", {peer});
 }
 
-library::ImportAnswer SimulatedServices::import_slot(const Ticket& ticket,
-                                                     std::chrono::milliseconds timeout) {
-  const MappingRequest import = begin_import(ticket);
-  const library::Setting::Time until = host_.now() + base::within_clock(timeout);
-  while (!import->done && wait(until)) {
-  }
-  return end_import(import);
-}
-
 std::shared_ptr<library::MappingRequest> SimulatedServices::begin_import(const Ticket& ticket) {
   const auto import = std::make_shared<library::MappingRequest>();
   import->ticket = ticket;
@@ -155,9 +183,7 @@ void SimulatedServices::give_up_import(const MappingRequest& import) noexcept {
 
 library::ImportAnswer SimulatedServices::end_import(const MappingRequest& import) {
   give_up_import(import);
-  if (!import->done && process_.alive)
-    throw Error(ErrorCode::timed_out, "a slot was not mapped in the time given");
-  if (!import->done || import->answer.error != ErrorCode{})
+  if (!process_.alive || import->answer.error != ErrorCode{})
     throw Error(ErrorCode::not_permitted, "no slot to be mapped, or its owner has gone");
   return std::move(import->answer);
 }
@@ -204,7 +230,6 @@ void SimulatedServices::answer(const MappingRequest& import) {
 void SimulatedServices::finish(library::MappingRequest& import, ErrorCode error) noexcept {
   import.answer.error = error;
   import.done = true;
-  move();
   engine_.look_again();
 }
 

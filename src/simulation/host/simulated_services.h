@@ -22,6 +22,10 @@ class SimulatedServices final : public library::HostServices, public interface::
   void withdraw(std::string_view name) override;
   Ticket lookup(std::string_view name, const LookupOptions& options, Registrant* who) override;
   void cancel() noexcept override { move(); }
+  std::shared_ptr<library::NameRequest> begin_lookup(std::string_view name) override;
+  bool lookup_done(const library::NameRequest& request) const noexcept override { return request.done; }
+  Ticket end_lookup(const std::shared_ptr<library::NameRequest>& request) override;
+  void give_up_lookup(const std::shared_ptr<library::NameRequest>& request) noexcept override;
   void have_done(const std::function<void()>& call) override { call(); }
   shm::Mapping make_area(std::size_t bytes, std::uint32_t& number) override;
   void drop_area(std::uint32_t number) noexcept override;
@@ -33,7 +37,6 @@ class SimulatedServices final : public library::HostServices, public interface::
   }
   void renew_mapped_area(std::byte* data) override { areas_.renew(data); }
   void drop_mapped_area(std::byte* data, bool stays) noexcept override { areas_.drop(data, stays); }
-  library::ImportAnswer import_slot(const Ticket& ticket, std::chrono::milliseconds timeout) override;
   std::shared_ptr<library::MappingRequest> begin_import(const Ticket& ticket) override;
   bool import_done(const library::MappingRequest& import) const noexcept override { return import.done; }
   library::ImportAnswer end_import(const std::shared_ptr<library::MappingRequest>& import) override;
@@ -65,8 +68,11 @@ class SimulatedServices final : public library::HostServices, public interface::
   void ask(const MappingRequest& import);
   void answer(const MappingRequest& import);
   void finish(library::MappingRequest& import, ErrorCode error) noexcept;
-  // Has those who wait for a name or a mapping look again.
+  // Has those who wait for a name look again.
   void move() noexcept { word_.fetch_add(1); }
+  // Finds the names that are looked for, a while from now.
+  void look_for_names();
+  void find_names();
   // Waits for that, at most until then. False: it is over, or the process is.
   bool wait(library::Setting::Time until) noexcept;
 
@@ -79,6 +85,7 @@ class SimulatedServices final : public library::HostServices, public interface::
   std::set<std::uint64_t> showing_;  // peers that are shown some soon
   std::set<std::uint64_t> wanted_;
   std::list<MappingRequest> imports_;
+  std::list<std::shared_ptr<library::NameRequest>> lookups_;  // that are not done
   std::atomic<std::uint32_t> word_{0};
 };
 
