@@ -94,7 +94,10 @@ bool Core::something_to_do() noexcept {
       return true;  // a peer that takes none must not keep us awake
     if (link->remote.owes_long() && link->has_answer_room()) return true;
     if (link->lent != 0 && link->taken_count() != link->taken_seen) return true;
-    if (link->wanted_was_taken()) return true;
+    if (link->wanted_was_taken()) {
+      surroundings_.settled();  // a thread may wait for a ring that is longer by two steps
+      return true;
+    }
   }
   return false;
 }

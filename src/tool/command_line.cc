@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -122,6 +123,40 @@ void add_calls(CLI::App& app, CallsOptions& options) {
   command.footer(kExitCodes);
 }
 
+void add_run(CLI::App& app, RunOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("run", "Start 'PROGRAM [ARGUMENTS...]', behind the options, as the ranks of a job");
+  command.add_option("-n,--ranks", options.ranks, "How many, 1 by default")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1000}));
+  command.add_option("--hosts", options.hosts, "The hosts that share them, in blocks; by default this one")
+      ->type_name("HOST,...")
+      ->delimiter(',');
+  command.add_option("--at", options.at, "Which of them this host is; by default found by its name")
+      ->type_name("HOST");
+  command
+      .add_option("--via", options.via,
+                  "Start the other hosts by this, as 'ssh {host}'; by default each runs the same command")
+      ->type_name("WORDS")
+      ->check(not_empty());
+  command.add_option("--job", options.job, "The job's name; by default one is made")
+      ->type_name("NAME")
+      ->check(not_empty());
+  command.add_flag("--label", options.label, "Write the rank in front of each line");
+  command.add_flag("--bind", options.bind, "Give each rank processors of its own, as far as there are");
+  add_node_option(command, options.node);
+  command.add_flag("--json", options.json, "At the end, print one JSON object on standard error");
+  command.add_option("--agent", options.agent, "What --via starts; for nobody else")
+      ->type_name("WORD")
+      ->check(not_empty());
+  // All from the program's name on is the program's.
+  command.prefix_command();
+  command.footer(
+      "Exit status: that of the first rank that failed, 128 and the signal if one ended it; 126 or 127 if "
+      "the\n"
+      "program cannot be started; 1 if it failed before that, 2 if the command line is wrong.");
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options) {
   CLI::App& command =
       *app.add_subcommand("doctor", "Show what on this machine could be better, and how to change it");
@@ -143,7 +178,8 @@ void note_command(const CLI::App& app, CommandLine& out) {
   out.speaker.command = command.get_name();
   const CLI::Option* const json = command.get_option_no_throw("--json");
   if (json == nullptr || json->count() == 0) return;
-  const bool data_on_output = out.speaker.command == "receive" && out.receive.file == "-";
+  const bool data_on_output =
+      out.speaker.command == "run" || (out.speaker.command == "receive" && out.receive.file == "-");
   out.speaker.json = data_on_output ? JsonOutput::on_error : JsonOutput::on_output;
 }
 
@@ -168,13 +204,23 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   add_node(app, out.node);
   add_top(app, out.top);
   add_calls(app, out.calls);
+  add_run(app, out.run);
   add_doctor(app, out.doctor);
 #ifdef HAMLYN_WITH_PERF
   add_perf(app, out.perf);
 #endif
+  // Behind "--" stands the program of `hamlyn run`, unless it has begun before.
+  const char* const* const behind = std::find(words, words + count, std::string_view("--"));
+  const bool runs = count > 1 && words[1] == std::string_view("run");
   try {
-    app.parse(count, words);
+    app.parse(runs ? static_cast<int>(behind - words) : count, words);
     note_command(app, out);
+    if (runs) {
+      out.run.program = app.get_subcommand("run")->remaining();
+      const bool begun = !out.run.program.empty();
+      for (const char* const* each = behind; each != words + count; ++each)
+        if (begun || each != behind) out.run.program.emplace_back(*each);
+    }
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app.exit(asked, text);

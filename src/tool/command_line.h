@@ -6,6 +6,7 @@
 #include "tool/ending.h"
 #include "tool/options.h"
 #include "tool/perf/perf.h"
+#include "tool/run/options.h"
 
 namespace hamlyn::tool {
 
@@ -17,6 +18,7 @@ struct CommandLine {
   NodeOptions node;
   TopOptions top;
   CallsOptions calls;
+  RunOptions run;
   DoctorOptions doctor;
   PerfOptions perf;
 };

@@ -3,6 +3,7 @@
 #include "tool/command_line.h"
 #include "tool/ending.h"
 #include "tool/failure.h"
+#include "tool/run/run.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -16,6 +17,7 @@ int run(const CommandLine& line) {
   if (command == "node") run_node(line.node);
   if (command == "top") run_top(line.top);
   if (command == "calls") run_calls(line.calls);
+  if (command == "run") return run_job(line.run);
   if (command == "doctor") return run_doctor(line.doctor);
 #ifdef HAMLYN_WITH_PERF
   if (command == "perf") return run_perf(line.perf);

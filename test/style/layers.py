@@ -14,13 +14,14 @@ import tree
 
 # What a layer may include besides its own files. A folder of public headers is a layer, too: it includes no private header, and
 # none of a folder above it. The layers that implement it include it.
-PUBLIC = ("hamlyn/values", "hamlyn/core", "hamlyn/protocols", "hamlyn/segment", "hamlyn/rpc", "hamlyn/vi", "hamlyn/c")
+PUBLIC = ("hamlyn/values", "hamlyn/core", "hamlyn/protocols", "hamlyn/segment", "hamlyn/rpc", "hamlyn/job", "hamlyn/vi", "hamlyn/c")
 MAY_INCLUDE = {
     "hamlyn/values": set(),
     "hamlyn/core": {"hamlyn/values"},
     "hamlyn/protocols": {"hamlyn/values", "hamlyn/core"},
     "hamlyn/segment": {"hamlyn/values", "hamlyn/core"},
     "hamlyn/rpc": {"hamlyn/values", "hamlyn/core", "hamlyn/protocols"},
+    "hamlyn/job": {"hamlyn/values", "hamlyn/core"},
     "hamlyn/vi": {"hamlyn/values", "hamlyn/core"},
     "hamlyn/c": set(),
     "hamlyn": set(PUBLIC),  # hamlyn/hamlyn.h, which has all of them
@@ -32,16 +33,17 @@ MAY_INCLUDE = {
     "protocols": {"hamlyn/values", "hamlyn/core", "hamlyn/protocols", "base", "library"},
     "segment": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "base", "interface", "fabric", "node", "library"},
     "rpc": {"hamlyn/values", "hamlyn/core", "hamlyn/rpc", "base", "fabric", "library", "protocols"},
+    "job": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn", "hamlyn/rpc", "base", "rpc"},  # hamlyn: hamlyn/rpc.h
     "vi": {"hamlyn/values", "hamlyn/core", "hamlyn/vi", "include", "base", "library", "protocols"},  # include: vipl.h
     "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
     "daemon": {"hamlyn/values", "base", "node", "segment"},
-    "c": {*PUBLIC, "base", "library", "protocols", "rpc", "segment"},
-    "tool": {*PUBLIC, "hamlyn", "base", "node", "library", "protocols", "segment", "rpc", "vi"},
+    "c": {*PUBLIC, "base", "job", "library", "protocols", "rpc", "segment"},
+    "tool": {*PUBLIC, "hamlyn", "base", "node", "library", "protocols", "segment", "rpc", "job", "vi"},
     "examples": {*PUBLIC, "hamlyn", "include"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "rpc", "vi", "daemon", "c", "tool")
+LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "rpc", "job", "vi", "daemon", "c", "tool")
 # Headers of the library that only the library itself includes: the layers above wait by library/wait/waiting.h. Beside it the simulation
 # does, which stands in the place of the control thread, and a meter of what a refusal costs.
 ENGINE = "src/library/engine.h"
@@ -50,7 +52,7 @@ ENGINES_OWN = ("src/library/", "src/simulation/host/", "src/tool/perf/our_refusa
 PART = re.compile(r"src/node/(\w+)/")
 NODE_PARTS = {"client": {"client"}, "mind": {"client", "mind", "cluster"}, "cluster": {"client", "mind", "cluster"},
               "server": {"client", "mind", "cluster", "server"}}
-PROCESS = ("library", "protocols", "rpc", "vi", "tool")  # layers of a process, which knows the client's part alone
+PROCESS = ("library", "protocols", "rpc", "job", "vi", "tool")  # layers of a process, which knows the client's part alone
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 # The namespaces that a public header may open, a family's own among them: a user who says `using namespace hamlyn` may use each

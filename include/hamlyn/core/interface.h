@@ -59,8 +59,9 @@ bool > ;
 class Interface {
  public:
   struct Options {
-    std::string node = {};   // the daemon's socket; empty: the service's, else this user's own
-    bool start_node = true;  // start this user's own daemon when there is none
+    std::string node =
+        {};  // the daemon's socket; empty: as HAMLYN_NODE names it, else the service's or one's own
+    bool start_node = true;                   // start this user's own daemon when there is none
     std::chrono::milliseconds timeout{5000};  // for attaching
     std::chrono::milliseconds stall{10000};   // work pending that long without progress ends a link; 0: never
     std::size_t mtu = 32768;                  // bytes of payload per packet, a multiple of 64 up to 32768

@@ -25,7 +25,8 @@ namespace hamlyn {
 class Membership {
  public:
   struct Options {
-    std::string node = {};  // the daemon's socket; empty: the service's, else this user's own
+    std::string node =
+        {};  // the daemon's socket; empty: as HAMLYN_NODE names it, else the service's or one's own
     std::chrono::milliseconds timeout{5000};  // for the snapshot
   };
 

@@ -21,15 +21,22 @@ bool may_start(const ClientOptions& options, const std::string& path) {
   return options.start_node && path != kServiceSocket;
 }
 
+// The socket that the program names, or whoever has started it; empty: neither does.
+std::string named_socket(const ClientOptions& options) {
+  if (!options.socket.empty()) return options.socket;
+  const char* const named = ::secure_getenv("HAMLYN_NODE");
+  return named == nullptr ? std::string() : named;
+}
+
 // A connection to the daemon these options mean; empty if it has to be started, or tried again.
 base::FileDescriptor find(const ClientOptions& options, std::string& path) {
-  if (!options.socket.empty()) {
+  if (const std::string named = named_socket(options); !named.empty()) {
     std::error_code failed;  // of a program whose working directory is gone
-    path = std::filesystem::absolute(options.socket, failed).string();
+    path = std::filesystem::absolute(named, failed).string();
     if (failed) {
-      throw Error(ErrorCode::invalid_argument,
-                  "the socket '" + options.socket +
-                      "' is nowhere, seen from the working directory: " + failed.message());
+      throw Error(
+          ErrorCode::invalid_argument,
+          "the socket '" + named + "' is nowhere, seen from the working directory: " + failed.message());
     }
     return connect_to(path);
   }
@@ -120,7 +127,7 @@ Greeted greet(const ClientOptions& options, const Hello& hello, int counters) {
     } else if (may_start(options, out.path)) {
       start_daemon(out.path, options.daemon, deadline);
     } else {
-      throw Error(ErrorCode::node_unreachable, nobody_at(out.path, !options.socket.empty()));
+      throw Error(ErrorCode::node_unreachable, nobody_at(out.path, !named_socket(options).empty()));
     }
     if (Clock::now() >= deadline) {
       throw Error(ErrorCode::timed_out, "the node daemon at " + out.path + " closed every connection");

@@ -1,0 +1,149 @@
+#include "tool/run/options.h"
+
+#include <fmt/core.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "tool/failure.h"
+
+namespace hamlyn::tool {
+namespace {
+
+constexpr std::size_t kMostName = 60;
+
+bool is_host(const std::string& word) {
+  constexpr const char* kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-";
+  return !word.empty() && word.front() != '-' && word.find_first_not_of(kLetters) == std::string::npos;
+}
+
+bool is_name(const std::string& word) {
+  constexpr const char* kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !word.empty() && word.size() <= kMostName && word.find_first_not_of(kLetters) == std::string::npos;
+}
+
+[[noreturn]] void refuse(std::string what, const char* advice = "see 'hamlyn run --help'") {
+  throw Failure(std::move(what), "usage", advice, kUsage);
+}
+
+void check_hosts(const RunOptions& options) {
+  for (const std::string& each : options.hosts)
+    if (!is_host(each)) refuse(fmt::format("'{}' is no host: letters, digits, '.', ':' and '-'", each));
+  for (auto each = options.hosts.begin(); each != options.hosts.end(); ++each)
+    if (std::find(each + 1, options.hosts.end(), *each) != options.hosts.end())
+      refuse(fmt::format("the host '{}' is there twice", *each));
+  if (options.ranks < options.hosts.size())
+    refuse(fmt::format("{} hosts cannot share {} ranks", options.hosts.size(), options.ranks));
+}
+
+std::string hex_of(const std::string& text) {
+  std::string out;
+  for (const char each : text) out += fmt::format("{:02x}", static_cast<unsigned char>(each));
+  return out;
+}
+
+}  // namespace
+
+std::string own_host() {
+  char name[HOST_NAME_MAX + 1]{};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+void complete(RunOptions& options) {
+  if (options.program.empty()) refuse("no program is named");
+  check_hosts(options);
+  if (options.hosts.empty()) {
+    if (!options.via.empty() || !options.at.empty())
+      refuse("--via and --at are for a job of several --hosts");
+    options.hosts.push_back(is_host(own_host()) ? own_host() : "localhost");
+    options.at = options.hosts.front();
+  } else if (options.via.empty() && options.job.empty()) {
+    refuse(
+        "a job of several hosts has --job NAME, the same on each of them, or --via, which starts the others");
+  }
+  if (options.job.empty()) options.job = fmt::format("{}-{:x}", ::getpid(), base::random_key() & 0xffffff);
+  if (!is_name(options.job))
+    refuse(fmt::format("'{}' is no name of a job: 1 to {} of A-Z a-z 0-9 . _ -", options.job, kMostName));
+  if (options.at.empty()) {
+    const std::string whole = own_host(), host = whole.substr(0, whole.find('.'));
+    const auto own = [&](const std::string& each) { return each == whole || each == host; };
+    const auto found = std::ranges::find_if(options.hosts, own);
+    if (found != options.hosts.end()) options.at = *found;
+  }
+  const bool known = place_of(options) != options.hosts.size();
+  if (!options.at.empty() && !known) refuse(fmt::format("'{}' is not one of the hosts", options.at));
+  if (!known && options.via.empty())
+    throw Failure(fmt::format("'{}' is not one of the hosts", own_host()), "host_unknown",
+                  "say with --at which of them this is", kUsage);
+}
+
+Block block_of(std::uint32_t ranks, std::size_t hosts, std::size_t host) {
+  const auto of = static_cast<std::uint32_t>(hosts), at = static_cast<std::uint32_t>(host);
+  const std::uint32_t each = ranks / of, more = ranks % of;
+  return {at * each + std::min(at, more), each + (at < more ? 1 : 0)};
+}
+
+std::size_t place_of(const RunOptions& options) {
+  return static_cast<std::size_t>(std::ranges::find(options.hosts, options.at) - options.hosts.begin());
+}
+
+std::vector<std::string> words_of(const std::string& via, const std::string& host) {
+  constexpr std::string_view kHost = "{host}";
+  std::vector<std::string> out;
+  for (std::size_t at = via.find_first_not_of(' '); at < via.size(); at = via.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(via.find(' ', at), via.size());
+    std::string word = via.substr(at, end - at);
+    for (std::size_t found = word.find(kHost); found != std::string::npos;
+         found = word.find(kHost, found + host.size()))
+      word.replace(found, kHost.size(), host);
+    out.push_back(std::move(word));
+    at = end;
+  }
+  return out;
+}
+
+std::string agent_of(const RunOptions& options, const std::string& host, const std::string& folder) {
+  const nlohmann::json all{{"ranks", options.ranks},     {"hosts", options.hosts}, {"at", host},
+                           {"job", options.job},         {"label", options.label}, {"bind", options.bind},
+                           {"program", options.program}, {"folder", folder}};
+  return hex_of(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::strict));
+}
+
+RunOptions options_of(const std::string& agent, std::string& folder) {
+  std::string text;
+  for (std::size_t at = 0; at + 1 < agent.size(); at += 2) {
+    std::uint8_t byte = 0;
+    if (std::from_chars(&agent[at], &agent[at] + 2, byte, 16).ptr != &agent[at] + 2) break;
+    text += static_cast<char>(byte);
+  }
+  RunOptions out;
+  try {
+    const nlohmann::json all = nlohmann::json::parse(text);
+    all.at("ranks").get_to(out.ranks);
+    all.at("hosts").get_to(out.hosts);
+    all.at("at").get_to(out.at);
+    all.at("job").get_to(out.job);
+    all.at("label").get_to(out.label);
+    all.at("bind").get_to(out.bind);
+    all.at("program").get_to(out.program);
+    all.at("folder").get_to(folder);
+  } catch (const nlohmann::json::exception&) {
+    refuse("the word behind --agent is none that 'hamlyn run --via' has made");
+  }
+  out.agent = agent;
+  return out;
+}
+
+std::vector<int> share_of(std::span<const int> processors, std::uint32_t here, std::uint32_t ranks) {
+  const std::size_t all = processors.size();
+  const std::size_t first = here * all / ranks, end = (here + std::size_t{1}) * all / ranks;
+  const auto share = processors.subspan(first % all, std::max<std::size_t>(end - first, 1));
+  return {share.begin(), share.end()};
+}
+
+}  // namespace hamlyn::tool

@@ -1,0 +1,274 @@
+// Jobs, as their users start them.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "test/process/tool_world.h"
+
+namespace hamlyn::test {
+namespace {
+
+class Jobs : public testing::Test {
+ protected:
+  // Starts `hamlyn run` with these options, of the program that does what `word` says.
+  Command start(std::vector<std::string> options, const std::string& word, const std::string& file = {}) {
+    options.insert(options.begin(), "run");
+    for (const std::string& each : {program_, word, file}) options.push_back(each);
+    return world.start(options);
+  }
+  Finished run(const std::vector<std::string>& options, const std::string& word,
+               const std::string& file = {}) {
+    return start(options, word, file).wait();
+  }
+  static std::vector<std::string> lines(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> out;
+    for (std::string line; std::getline(in, line);) out.push_back(line);
+    std::ranges::sort(out);
+    return out;
+  }
+  static bool alive(const std::string& file) { return ::kill(std::stoi(read_file(file)), 0) == 0; }
+
+  const std::string program_ = std::string(HAMLYN_JOB_RANK);
+  World world;
+};
+
+TEST_F(Jobs, ranks_meet) {
+  for (const char* const ranks : {"1", "2", "7"}) {
+    const Finished finished = run({"-n", ranks, "--job", "meeting"}, "meet");
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    const auto all = lines(finished.out);
+    ASSERT_EQ(all.size(), std::stoul(ranks));
+    EXPECT_EQ(all.back(), "met as " + std::to_string(all.size() - 1) + " of " + ranks + " in meeting");
+  }
+}
+
+TEST_F(Jobs, a_program_that_is_started_alone_is_a_job_of_one) {
+  Command alone = world.start_program("../test/bin/job_rank", {"meet"},
+                                      {.environment = {{"HAMLYN_DAEMON", program("hamlynd")}}});
+  const Finished finished = alone.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "met as 0 of 1 in \n");
+}
+
+TEST_F(Jobs, the_others_are_told_of_a_rank_that_fails_and_ended) {
+  const Finished finished = run({"-n", "3", "--label"}, "fail_one");
+  EXPECT_EQ(finished.status, 3) << finished.err;
+  for (const std::string& each : lines(finished.out))
+    EXPECT_TRUE(each == "[0] 1 has ended with 3" || each == "[2] 1 has ended with 3") << each;
+}
+
+TEST_F(Jobs, ranks_that_ask_to_go_on_meet_without_those_that_have_ended) {
+  const Finished finished = run({"-n", "4"}, "go_on");
+  EXPECT_EQ(finished.status, 128 + SIGKILL) << finished.err;
+  EXPECT_EQ(lines(finished.out), std::vector<std::string>(3, "went on without 1, which ended with " +
+                                                                 std::to_string(128 + SIGKILL)));
+}
+
+TEST_F(Jobs, ranks_that_disagree_are_named) {
+  const Finished finished = run({"-n", "3"}, "disagree");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  for (const std::string& each : lines(finished.out)) {
+    EXPECT_NE(each.find("a barrier"), std::string::npos) << each;
+    EXPECT_NE(each.find("in an all-gather of values of 8 bytes"), std::string::npos) << each;
+  }
+}
+
+TEST_F(Jobs, a_barrier_that_somebody_never_comes_to_ends) {
+  const Finished finished = run({"-n", "3"}, "leave_early");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+TEST_F(Jobs, a_meeting_that_times_out_goes_on) {
+  const Finished finished = run({"-n", "2"}, "come_late", world.file("came"));
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+TEST_F(Jobs, leave_nothing_behind) {
+  const std::string file = world.file("pid");
+  EXPECT_EQ(run({"-n", "1"}, "leave_behind", file).status, 0);
+  EXPECT_FALSE(alive(file));
+}
+
+TEST_F(Jobs, leave_nothing_behind_when_the_command_is_killed) {
+  const std::string file = world.file("pid");
+  Command command = start({"-n", "1"}, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  command.signal(SIGKILL);
+  EXPECT_EQ(command.wait().status, 128 + SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !alive(file); }));
+}
+
+TEST_F(Jobs, pass_signals_on) {
+  Command command = start({"-n", "2"}, "wait_for_signal");
+  ASSERT_TRUE(eventually([&] { return lines(command.out()).size() == 2; }));
+  command.signal(SIGUSR1);
+  EXPECT_EQ(command.wait().status, 40);
+}
+
+TEST_F(Jobs, pass_lines_on_whole) {
+  const std::string script =
+      "i=0; while [ $i -lt 200 ]; do echo line $i of $HAMLYN_RANK; i=$((i+1)); done; printf rest";
+  Command command = world.start({"run", "-n", "3", "--label", "--", "sh", "-c", script});
+  const Finished finished = command.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  std::vector<std::string> expected;
+  for (int rank = 0; rank != 3; ++rank) {
+    const std::string label = "[" + std::to_string(rank) + "] ";
+    for (int i = 0; i != 200; ++i)
+      expected.push_back(label + "line " + std::to_string(i) + " of " + std::to_string(rank));
+    expected.push_back(label + "rest");
+  }
+  std::ranges::sort(expected);
+  EXPECT_EQ(lines(finished.out), expected);
+}
+
+TEST_F(Jobs, give_rank_0_the_input_and_a_program_its_own_options) {
+  const Finished finished =
+      world.start({"run", "-n", "2", "--label", "sh", "-c", "wc -c; echo $0", "--label"}, {.input = "12345"})
+          .wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(lines(finished.out), (std::vector<std::string>{"[0] --label", "[0] 5", "[1] --label", "[1] 0"}));
+}
+
+TEST_F(Jobs, tell_at_the_end_in_json) {
+  const Finished finished =
+      world.run({"run", "-n", "2", "--json", "--job", "told", "sh", "-c", "exit $HAMLYN_RANK"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find(R"({"job":"told","size":2,"status":1,"seconds":)"), std::string::npos)
+      << finished.err;
+  EXPECT_NE(finished.err.find(R"("status":1}]})"), std::string::npos) << finished.err;
+}
+
+TEST_F(Jobs, refuse_by_name_what_cannot_be) {
+  const auto refused = [&](const std::vector<std::string>& words, int status, const char* name) {
+    const Finished finished = world.run(words);
+    EXPECT_EQ(finished.status, status) << finished.err;
+    EXPECT_NE(finished.err.find(name), std::string::npos) << finished.err;
+  };
+  refused({"run", "-n", "3", "no-such-program"}, 127, "program_not_started");
+  refused({"run", "/etc/passwd"}, 126, "program_not_started");
+  refused({"run", "-n", "2"}, 2, "no program is named");
+  refused({"run", "-n", "0", "true"}, 2, "usage");
+  refused({"run", "-n", "1001", "true"}, 2, "usage");
+  refused({"run", "--agent", "12", "true"}, 2, "usage");
+  refused({"run", "-n", "4", "--hosts", "a,b", "--job", "x", "true"}, 2, "host_unknown");
+}
+
+TEST_F(Jobs, of_one_name_there_is_one) {
+  const std::string file = world.file("pid");
+  Command first = start({"-n", "1", "--job", "one"}, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  const Finished second = run({"-n", "1", "--job", "one"}, "meet");
+  EXPECT_EQ(second.status, 1);
+  EXPECT_NE(second.err.find("name_taken"), std::string::npos) << second.err;
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait().status, 128 + SIGTERM);
+}
+
+TEST_F(Jobs, strangers_are_let_into_none) {
+  const std::string file = world.file("pid");
+  Command first = start({"-n", "2", "--job", "own"}, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  const auto as = [&](std::map<std::string, std::string> variables) {
+    Command stranger =
+        world.start_program("../test/bin/job_rank", {"again"}, {.environment = std::move(variables)});
+    return stranger.wait();
+  };
+  std::map<std::string, std::string> good{
+      {"HAMLYN_JOB", "own"},      {"HAMLYN_RANK", "0"},       {"HAMLYN_SIZE", "2"},
+      {"HAMLYN_LOCAL_RANK", "0"}, {"HAMLYN_LOCAL_SIZE", "2"}, {"HAMLYN_JOB_SECRET", std::string(32, '0')}};
+  EXPECT_NE(as(good).err.find("the job's secret is another one (not_permitted)"), std::string::npos);
+  for (const auto& [name, senseless] :
+       std::map<std::string, std::string>{{"HAMLYN_RANK", "2"},
+                                          {"HAMLYN_SIZE", "1x"},
+                                          {"HAMLYN_LOCAL_RANK", "-1"},
+                                          {"HAMLYN_LOCAL_SIZE", ""},
+                                          {"HAMLYN_JOB_SECRET", std::string(32, 'x')}}) {
+    auto variables = good;
+    variables[name] = senseless;
+    const Finished finished = as(variables);
+    EXPECT_EQ(finished.status, 5);
+    EXPECT_NE(finished.err.find(name + " is '"), std::string::npos) << finished.err;
+  }
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait().status, 128 + SIGTERM);
+}
+
+#ifdef HAMLYN_JOB_RANK_C
+TEST_F(Jobs, have_ranks_in_c) {
+  for (const char* const ranks : {"1", "3"}) {
+    const Finished finished = world.run({"run", "-n", ranks, HAMLYN_JOB_RANK_C});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(lines(finished.out).size(), std::stoul(ranks));
+  }
+}
+#endif
+
+// Two hosts that are one, by the name that each command has of itself.
+TEST_F(Jobs, of_several_hosts_are_started_by_a_template) {
+  const Finished finished =
+      run({"-n", "5", "--hosts", "ant,bee", "--at", "ant", "--via", "env VIA={host}", "--json"}, "meet");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(lines(finished.out).size(), 5u);
+  EXPECT_NE(finished.err.find(R"({"rank":3,"host":"bee","status":0})"), std::string::npos) << finished.err;
+}
+
+TEST_F(Jobs, of_several_hosts_are_started_by_a_host_that_is_none_of_them) {
+  const Finished finished = run({"-n", "4", "--hosts", "ant,bee", "--via", "env VIA={host}"}, "fail_one");
+  EXPECT_EQ(finished.status, 3) << finished.err;
+}
+
+TEST_F(Jobs, of_several_hosts_start_themselves) {
+  std::vector<Command> hosts;
+  for (const char* const host : {"cat", "bee", "ant"})
+    hosts.push_back(start({"-n", "4", "--hosts", "ant,bee,cat", "--at", host, "--job", "three"}, "meet"));
+  for (Command& each : hosts) {
+    const Finished finished = each.wait();
+    EXPECT_EQ(finished.status, 0) << finished.err;
+  }
+}
+
+TEST_F(Jobs, a_host_that_is_killed_has_ended_with_its_ranks) {
+  const std::string file = world.file("pid");
+  Command leader =
+      start({"-n", "2", "--hosts", "ant,bee", "--at", "ant", "--job", "killed", "--json"}, "wait_for_signal");
+  Command follower =
+      start({"-n", "2", "--hosts", "ant,bee", "--at", "bee", "--job", "killed"}, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  follower.signal(SIGKILL);
+  const Finished finished = leader.wait();
+  EXPECT_EQ(finished.status, 255) << finished.err;
+  EXPECT_TRUE(eventually([&] { return !alive(file); }));
+}
+
+TEST_F(Jobs, hosts_end_with_the_one_that_leads) {
+  const std::string file = world.file("pid");
+  Command leader =
+      start({"-n", "2", "--hosts", "ant,bee", "--at", "ant", "--job", "left"}, "wait_for_signal");
+  Command follower =
+      start({"-n", "2", "--hosts", "ant,bee", "--at", "bee", "--job", "left"}, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  leader.signal(SIGKILL);
+  const Finished finished = follower.wait();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("link_ended"), std::string::npos) << finished.err;
+  EXPECT_TRUE(eventually([&] { return !alive(file); }));
+}
+
+TEST_F(Jobs, hosts_whose_commands_differ_are_refused) {
+  Command leader =
+      start({"-n", "2", "--hosts", "ant,bee", "--at", "ant", "--job", "differs"}, "wait_for_signal");
+  const Finished other = run({"-n", "3", "--hosts", "ant,bee", "--at", "bee", "--job", "differs"}, "meet");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.err.find("jobs_differ"), std::string::npos) << other.err;
+  leader.signal(SIGTERM);
+  EXPECT_NE(leader.wait().status, 0);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
