@@ -290,6 +290,9 @@ class Core {
   enum class Arrived : std::uint8_t { other, part, whole };
   Arrived take_whole(Link& link, const Words& words, const Payload& payload, Queue& queue,
                      Notification& out) noexcept;
+  // Takes a message of one packet to a posted buffer (posted/take_posted.h).
+  bool take_posted_in_run(Link& link, const Words& words, const Payload& payload, Queue& queue,
+                          Notification& out) noexcept;
   // Whether places that were given back by it are to be seen to.
   static bool places_due(const Link& link) noexcept {
     return link.cached.write.places->freed == link.cached.write.places->tell_at;
@@ -412,6 +415,8 @@ class Core {
   Refusal deposit_posted_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Arrived take_posted(Link& link, const Words& words, SlotRecord& slot, const Payload& payload, Queue& queue,
                       Notification& out) noexcept;
+  static Arrived take_posted_here(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
+                                  Queue& queue, Notification& out) noexcept;
   void complete_posted(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t index,
                        std::uint64_t peer) noexcept;
   void halt(SlotRecord& slot, std::uint32_t slot_index, Refusal cause, std::uint64_t peer) noexcept;

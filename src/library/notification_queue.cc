@@ -59,6 +59,32 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
   return poll_uncached(out);
 }
 
+std::size_t NotificationQueue::poll_posted(Notification& out) noexcept {
+  Engine& engine = interface_.engine();
+  ShortWay& way = engine.short_way();
+  if (!engine.lock().enter_quickly()) [[unlikely]] {
+    const base::RunLockGuard guard(engine.lock());
+    return guard ? look_and_take_posted(out, false) : 0;
+  }
+  std::size_t count = 1;
+  const ShortWay::Found found =
+      way.open_for_posted(*queue_) ? way.take_posted(*queue_, out) : ShortWay::Found::elsewhere;
+  if (found == ShortWay::Found::nothing)
+    count = 0;
+  else if (found != ShortWay::Found::message) [[unlikely]]
+    count = look_and_take_posted(out, found == ShortWay::Found::other);
+  engine.lock().leave_quickly();
+  return count;
+}
+
+// With the lock.
+__attribute__((noinline)) std::size_t NotificationQueue::look_and_take_posted(Notification& out,
+                                                                              bool found) noexcept {
+  const std::size_t count = look_and_take({&out, 1}, 0, found);
+  interface_.engine().short_way().open_posted(*queue_);
+  return count;
+}
+
 namespace {
 
 // Whether the next packet of the open run seems to be a message by an opening. Each try costs a look at all

@@ -78,8 +78,10 @@ Status Terminus::send(const Ticket& ticket, std::span<const std::byte> data, con
 Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                              const SendOptions& options, SendHandle* handle) noexcept {
   library::Engine& engine = interface_.engine();
-  const bool plain = !options.acknowledged && options.queue == nullptr && options.metadata.empty() &&
-                     options.offset == 0 && options.element == 0;
+  // A message that leaves at once needs no queue to tell of it.
+  const bool plain = !options.acknowledged && options.metadata.empty() && options.offset == 0 &&
+                     options.element == 0 &&
+                     (options.queue == nullptr || &options.queue->interface() == &interface_);
   if (plain && data.size() <= interface::kInlineData && engine.lock().enter_quickly()) [[likely]] {
     shm::ShmLink* asleep;
     if (ShortWay::send_posted(*terminus_, ticket, data, word, handle, asleep)) [[likely]]
@@ -94,6 +96,21 @@ Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> da
   if (status == Status::pending) engine.departure_waits();
   engine.lock().leave();
   return status;
+}
+
+bool Terminus::send_posted_at_once(const Ticket& ticket, std::span<const std::byte> data,
+                                   std::uint64_t word) noexcept {
+  base::RunLock& lock = interface_.engine().lock();
+  if (!lock.enter_quickly()) [[unlikely]] {
+    const base::RunLockGuard guard(lock);  // whoever is kept out comes in the other way
+    return false;
+  }
+  shm::ShmLink* asleep = nullptr;
+  const bool left = data.size() <= interface::kInlineData
+                        ? ShortWay::send_posted(*terminus_, ticket, data, word, nullptr, asleep)
+                        : ShortWay::send_posted_block(*terminus_, ticket, data, word, asleep);
+  static_cast<void>(leave(lock, asleep));
+  return left;
 }
 
 Status Terminus::bind(std::uint32_t tag, SendBufferArea& area) {

@@ -78,6 +78,8 @@ class NotificationQueue {
   // Internal: shows `see` the notifications that stand here, oldest first, and leaves them here.
   void look(const internal_::library::Locked& locked,
             internal_::base::FunctionRef<void(const Notification&)> see) const;
+  // Internal: as `poll` with room for one, where messages to posted buffers are what comes most.
+  std::size_t poll_posted(Notification& out) noexcept;
   // Internal: calls that wait on this queue.
   internal_::base::PendingCalls& calls() noexcept;
   // Internal: the interface layer's queue.
@@ -90,6 +92,7 @@ class NotificationQueue {
   std::size_t poll_other(std::span<Notification> out) noexcept;
   std::size_t poll_several(std::span<Notification> out) noexcept;
   std::size_t poll_uncached(std::span<Notification> out) noexcept;
+  std::size_t look_and_take_posted(Notification& out, bool found) noexcept;
   std::size_t look_and_take(std::span<Notification> out, std::uint32_t row, bool found) noexcept;
 
   Interface& interface_;

@@ -178,6 +178,9 @@ class Terminus {
   internal_::base::PendingCalls& calls() noexcept;
   // Internal: does what `connect` does, without a wait. connecting: not yet; link_ended, refused: once.
   Status try_connect(const Ticket& ticket) noexcept;
+  // Internal: does what `send_posted` does, if all of it can leave at once; else nothing, and says false.
+  bool send_posted_at_once(const Ticket& ticket, std::span<const std::byte> data,
+                           std::uint64_t word) noexcept;
   // Internal: does what `send_fast` does, and waits for a link, a place and room. Also timed_out, cancelled;
   // link_ended: the link that there was has ended meanwhile.
   Status send_fast_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,

@@ -7,6 +7,7 @@
 // counts the packet when it closes.
 #include "fabric/shm/shm_link.h"
 #include "interface/places/opened.h"
+#include "interface/posted/take_posted.h"
 #include "interface/remote/short_remote.h"
 
 namespace hamlyn::shm {
@@ -48,6 +49,27 @@ struct CachedOpening {
   __attribute__((always_inline)) bool land(ShmLink& link, const interface::Words& words) noexcept {
     return interface::is_opened_write(words.word[interface::kLeadWord]) &&
            interface::Core::take_cached_opened(link, words, queue, out);
+  }
+};
+
+// A message to a posted buffer, in one cell or with its data in the cells behind.
+struct PostedMessage {
+  static constexpr bool kInRun = true;
+  static constexpr bool kCountedLater = false;
+  interface::Core& core;
+  interface::Queue& queue;
+  Notification& out;
+
+  __attribute__((always_inline)) bool land(ShmLink& link, const interface::Words& words) noexcept {
+    const std::uint64_t lead = words.word[interface::kLeadWord];
+    Payload payload;
+    if (!interface::is_short_write(lead)) [[unlikely]] {
+      if (!interface::is_block_write(lead, link.mtu()) || cells_of(lead_of(lead)) >= link.in().until_stop())
+        return false;
+      payload.first = link.in().block();
+      payload.first_length = lead_of(lead).length;
+    }
+    return core.take_posted_in_run(link, words, payload, queue, out);
   }
 };
 

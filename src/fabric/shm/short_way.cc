@@ -93,6 +93,19 @@ void ShortWay::open(Queue& queue, std::uint32_t row) noexcept {
   empty_polls_ = kEmptyPolls;
 }
 
+void ShortWay::open_posted(Queue& queue) noexcept {
+  ShmLink* const link = direct_;
+  if (link == nullptr || link->cached.posted != &queue || run_.queue != nullptr || link->broken ||
+      !queue.empty() || link->answers_due())
+    return;
+  const std::uint32_t most = std::min({link->until_settled(), left_, kDirectInARow}) - 1;
+  run_ = {};
+  run_.posted = &queue;
+  run_.link = link;
+  run_.left = run_.opened_with =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most));
+}
+
 std::uint32_t ShortWay::close_run() noexcept { return end_run(); }
 
 std::uint32_t ShortWay::await_row() noexcept {

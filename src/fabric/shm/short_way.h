@@ -32,15 +32,18 @@ namespace hamlyn::shm {
 // forgotten, interface::Cached, so that its packets are not like the one before.) They are short ones of one
 // length and slot, and blocks, which are longer, of one slot: these are counted as they come, and leave
 // fewer.
+//
+// A run of messages to posted buffers takes no others: whatever else its link brings ends it.
 struct ShortRun {
-  interface::Queue* queue = nullptr;  // null: none is open
+  interface::Queue* queue = nullptr;  // null: none is open, or one of messages to posted buffers
   ShmLink* link = nullptr;
   std::uint32_t left = 0;
   std::uint32_t opened_with = 0;
   std::uint64_t bytes_each = 0;
   interface::SlotCounters* slot_counters = nullptr;
-  std::uint32_t blocks = 0;  // and short ones by an opening
-  std::uint32_t opened = 0;  // these
+  std::uint32_t blocks = 0;            // and short ones by an opening
+  std::uint32_t opened = 0;            // these
+  interface::Queue* posted = nullptr;  // of a run of messages to posted buffers: the queue; else null
 
   // A block was taken, behind which there is room for so many short ones.
   void take_block(std::uint32_t room) noexcept {
@@ -121,13 +124,25 @@ class ShortWay final : public interface::Shortcut {
     ShmLink* const link = from.cached_posted(ticket);
     if (link == nullptr || !link->cached_room()) [[unlikely]]
       return false;
-    const interface::PostedPart part {
-      .at = 0, .length = static_cast<std::uint32_t>(data.size()),
-      .total = static_cast<std::uint32_t>(data.size()), .message = from.next_message(), .word = word
-    };
-    const interface::FastTarget target { interface::slot_word(ticket), ticket.key, entry_word_of(part) };
-    const FastCell shape{{target, offset_word_of(part), user_word_of(part)}, data.data(), data.size()};
+    const PostedWords words = posted_words(from, ticket, data, word);
+    const FastCell shape{words.header(), data.data(), data.size()};
     asleep = leave(*link, shape, [&] { from.left_at_once(*link, data.size(), handle); });
+    return true;
+  }
+  // More, in one packet.
+  __attribute__((always_inline)) static bool send_posted_block(interface::Terminus& from,
+                                                               const Ticket& ticket,
+                                                               std::span<const std::byte> data,
+                                                               std::uint64_t word,
+                                                               ShmLink*& asleep) noexcept {
+    ShmLink* const link = from.cached_posted(ticket);
+    if (link == nullptr) [[unlikely]]
+      return false;
+    const PostedWords words = posted_words(from, ticket, data, word);
+    const FastBlock shape{words.header(), data.data(), data.size()};
+    if (link->others_first(Priority::normal) || !link->cached_room(shape)) [[unlikely]]
+      return false;
+    asleep = leave(*link, shape, [&] { from.left_at_once(*link, data.size(), nullptr); });
     return true;
   }
   static std::size_t send_row(interface::Terminus& from, const Ticket& ticket,
@@ -138,6 +153,9 @@ class ShortWay final : public interface::Shortcut {
   // --- take. Whether a run is open for the owner of that queue.
   bool open_for(const interface::Queue& queue) const noexcept {
     return run_.queue == &queue && run_.left != 0 && queue.empty();
+  }
+  bool open_for_posted(const interface::Queue& queue) const noexcept {
+    return run_.posted == &queue && run_.left != 0 && queue.empty();
   }
   // In an open run: the next packet, after a few looks. Coming back in between would make the next look late.
   enum class Found : std::uint8_t {
@@ -151,21 +169,24 @@ class ShortWay final : public interface::Shortcut {
   template <bool kTellsStanding = false>
   __attribute__((always_inline)) Found take(interface::Queue& queue, Notification& out) noexcept {
     ShmLink& link = *run_.link;
-    rest_before_answer(link);
-    const std::uint32_t pauses = rest_.pauses();
-    Found found = kTellsStanding ? Found::standing : Found::message;
-    for (std::uint32_t looks = this->looks();; found = Found::message) {
-      const ShmLink::Taken taken = link.take(CachedMessage{queue, out});
-      if (taken == ShmLink::Taken::taken) [[likely]] {
-        rest_.answered();
-        --run_.left;
-        return found;
-      }
-      if (taken == ShmLink::Taken::other)
-        return kTellsStanding && found == Found::message ? Found::other_late : Found::other;
-      if (--looks == 0) return empty_handed() ? Found::nothing : Found::elsewhere;
-      PollRest::rest(pauses);
-    }
+    return look_in_run<kTellsStanding>(
+        link, [&]() __attribute__((always_inline)) {
+          const ShmLink::Taken taken = link.take(CachedMessage{queue, out});
+          if (taken == ShmLink::Taken::taken) [[likely]]
+            --run_.left;
+          return taken;
+        });
+  }
+  // Takes the next message in an open run of those to posted buffers, likewise.
+  __attribute__((always_inline)) Found take_posted(interface::Queue& queue, Notification& out) noexcept {
+    ShmLink& link = *run_.link;
+    return look_in_run<false>(
+        link, [&]() __attribute__((always_inline)) {
+          const ShmLink::Taken taken = link.take(PostedMessage{core_, queue, out});
+          if (taken == ShmLink::Taken::taken) [[likely]]
+            run_.take_block(link.in().until_stop() - 1);
+          return taken;
+        });
   }
   // In an open run: what follows `count` messages. Returns how many there are then.
   std::size_t take_run(interface::Queue& queue, std::span<Notification> out, std::size_t count) noexcept;
@@ -190,6 +211,9 @@ class ShortWay final : public interface::Shortcut {
   // Opens a run for the owner of an empty queue who has just looked everywhere, or at the link. `row`: so
   // many packets seem to be there.
   void open(interface::Queue& queue, std::uint32_t row) noexcept;
+  // Opens a run of messages to posted buffers for the owner of a queue that the last one was for. Behind
+  // `open`, if that has opened none.
+  void open_posted(interface::Queue& queue) noexcept;
   // Opens one of at most so many packets of that link, if it can be. No other is open.
   void open(ShmLink& link, interface::Queue& queue, std::uint32_t most) noexcept;
   // Behind an open run that has brought packets as they come in a stream. Returns how many seem to be there
@@ -233,6 +257,25 @@ class ShortWay final : public interface::Shortcut {
     link.prepare_next(shape);
     return nullptr;
   }
+  // Words of a whole message to a posted buffer.
+  struct PostedWords {
+    interface::FastTarget target;
+    std::uint64_t offset;
+    std::uint64_t word;
+    FastHeader header() const noexcept { return {target, offset, word}; }
+  };
+  __attribute__((always_inline)) static PostedWords posted_words(interface::Terminus& from,
+                                                                 const Ticket& ticket,
+                                                                 std::span<const std::byte> data,
+                                                                 std::uint64_t word) noexcept {
+    const auto length = static_cast<std::uint32_t>(data.size());
+    const interface::PostedPart part {
+      .at = 0, .length = length, .total = length, .message = from.next_message(), .word = word
+    };
+    return {{interface::slot_word(ticket), ticket.key, entry_word_of(part)},
+            offset_word_of(part),
+            user_word_of(part)};
+  }
   // So often a poll looks in an open run. Once, if there are other links, too.
   std::uint32_t looks() const noexcept { return alone_ ? rest_.looks() : 1; }
   // Says of a poll that has found nothing whether it may come back without a look at anything else.
@@ -241,6 +284,24 @@ class ShortWay final : public interface::Shortcut {
   void rest_before_answer(ShmLink& link) noexcept {
     if (link.answer_expected() && core_.links().size() == 1)
       rest_.rest_before_answer([&]() __attribute__((noinline)) { return link.something_arrived(); });
+  }
+  // In an open run: looks at the link a few times. `next` takes what is there.
+  template <bool kTellsStanding, class Next>
+  __attribute__((always_inline)) Found look_in_run(ShmLink& link, Next next) noexcept {
+    rest_before_answer(link);
+    const std::uint32_t pauses = rest_.pauses();
+    Found found = kTellsStanding ? Found::standing : Found::message;
+    for (std::uint32_t looks = this->looks();; found = Found::message) {
+      const ShmLink::Taken taken = next();
+      if (taken == ShmLink::Taken::taken) [[likely]] {
+        rest_.answered();
+        return found;
+      }
+      if (taken == ShmLink::Taken::other)
+        return kTellsStanding && found == Found::message ? Found::other_late : Found::other;
+      if (--looks == 0) return empty_handed() ? Found::nothing : Found::elsewhere;
+      PollRest::rest(pauses);
+    }
   }
   void open_here(ShmLink& link, interface::Queue& queue, std::uint32_t most) noexcept;
   std::uint32_t end_run() noexcept;
@@ -274,7 +335,7 @@ __attribute__((always_inline)) inline std::uint32_t ShortWay::end_run() noexcept
     run.slot_counters->bytes += bytes;
   }
   const std::uint32_t packets = short_ones + run.blocks;
-  if (packets != 0) run.queue->count();
+  if (packets != 0 && run.queue != nullptr) run.queue->count();  // others are counted as they come
   return packets;
 }
 

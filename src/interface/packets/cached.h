@@ -81,6 +81,7 @@ struct Cached {
   CachedOpened opened;
   CachedPut put;
   CachedRequest request;
+  Queue* posted = nullptr;  // that the last message to a posted buffer was for, if it came by itself
 
   // Puts and requests there.
   void forget_memory(const std::byte* base) noexcept {
@@ -93,6 +94,7 @@ struct Cached {
     opened = {};
     put = {};
     request = {};
+    posted = nullptr;
   }
 };
 

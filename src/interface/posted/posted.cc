@@ -4,24 +4,12 @@
 #include "interface/posted/posted.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/assert.h"
-#include "interface/deposit.h"
+#include "interface/posted/take_posted.h"
 
 namespace hamlyn::internal_::interface {
-
-namespace {
-void land_posted(const PostedBuffer& buffer, const PostedPart& part, const std::byte* inline_data,
-                 const Payload& payload) noexcept {
-  if (part.length <= kInlineData) return buffer.land(part.at, inline_data, part.length);
-  buffer.land(part.at, payload.first, payload.first_length);
-  if (payload.first_length < part.length)
-    buffer.land(std::uint64_t{part.at} + payload.first_length, payload.second,
-                part.length - payload.first_length);
-}
-}  // namespace
 
 // --- the owner
 
@@ -202,29 +190,9 @@ void Core::halt_taken(const Notification& notification, std::uint32_t generation
   if (slot.live && slot.generation == generation) slot.posted->halt_told = false;
 }
 
-// For the owner of an empty queue: a message of one packet, told of without standing there.
 Core::Arrived Core::take_posted(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
                                 Queue& queue, Notification& out) noexcept {
-  if (slot.posted == nullptr || slot.queue != &queue || low_half(words.word[kEntryWord]) != kPostedEntry ||
-      check_key(slot, words.word[kKeyWord]) != Refusal::none ||
-      std::bit_cast<Lead>(words.word[kLeadWord]).metadata_length != 0)
-    return Arrived::other;
-  const PostedPart part = posted_part_of(words);
-  if (!part.whole() || check_buffer(*slot.posted, part) != Refusal::none) return Arrived::other;
-  const std::uint32_t index = slot.posted->take_oldest();
-  land_posted(slot.posted->buffer(index), part, reinterpret_cast<const std::byte*>(&words.word[kDataWord]),
-              payload);
-  MetadataEntry& entry = slot.entries[index];
-  entry.state = EntryState::read;
-  entry_notification(out, queue.next_wraps(), number_of(words.word[kSlotWord]), index, part.message,
-                     entry.offset, part.total, link.peer);
-  out.word = part.word;
-  ++slot.counters->messages;
-  slot.counters->bytes += part.total;
-  link.cached.counted_last = true;
-  queue.pass();
-  queue.count();
-  return Arrived::whole;
+  return take_posted_here(link, words, slot, payload, queue, out);
 }
 
 // --- what will not come

@@ -19,12 +19,12 @@ namespace hamlyn::internal_::interface {
 inline constexpr std::size_t kPostedPieces = 16;
 
 // Memory that one message lands in, piece by piece.
-struct PostedBuffer {
+struct alignas(64) PostedBuffer {  // what most messages need is in one line
+  std::uint32_t count = 0;         // of the pieces
+  std::uint32_t length = 0;        // of all
+  std::uint32_t total = 0;         // of the message that fills it
+  std::uint64_t word = 0;          // its sender's
   std::array<std::span<std::byte>, kPostedPieces> pieces;
-  std::uint32_t count = 0;   // of them
-  std::uint32_t length = 0;  // of all
-  std::uint32_t total = 0;   // of the message that fills it
-  std::uint64_t word = 0;    // its sender's
 
   // Copies bytes of the message that begin `at` bytes behind its first. They fit: check_posted() has asked.
   void land(std::uint64_t at, const std::byte* data, std::size_t bytes) const noexcept {
