@@ -98,15 +98,29 @@ void Machine<Port>::answer(std::uint64_t peer, const Message& to, Say what) {
   outbox_.add(ticket_of(to.door, peer, Ticket::kPosted), out);
 }
 
-// A message that nobody will ever hear.
+// A message that nobody will ever hear. The NIC of a connection's other side has closed then, or its link has
+// ended: what it had sent before may still be on its way, for answers come first.
 template <class Port>
 void Machine<Port>::never(const Ticket& to, const Message& lost) {
   Vi* const vi = vis_.find(lost.from);
   if (vi == nullptr || vi->other.own_session != lost.from_session) return;
-  if (vi->state == State::connected && to.interface == vi->other.peer) return lose(*vi, Reason::broken);
+  if (vi->state == State::connected && to.interface == vi->other.peer) {
+    vi->other.forsaken = true;
+    empty_looks_left_ = kEmptyLooks;
+    return;
+  }
   if (vi->state != State::connect_pending || vi->outcome != Result::not_done || vi->peering) return;
   vi->outcome = Result::not_reachable;
   changed_ = true;
+}
+
+template <class Port>
+bool Machine<Port>::end_forsaken() {
+  if (empty_looks_left_ == 0 || --empty_looks_left_ != 0) return empty_looks_left_ != 0;
+  vis_.each([&](std::uint32_t, Vi& vi) {
+    if (vi.state == State::connected && vi.other.forsaken) lose(vi, Reason::broken);
+  });
+  return false;
 }
 
 // --- begin and end
@@ -128,6 +142,7 @@ void Machine<Port>::connect(Vi& vi, std::uint64_t peer, const Message& other) {
   vi.outcome = Result::success;
   vi.peering = false;
   vi.other.peer = peer;
+  vi.other.link = port_.link_with(peer);
   vi.other.vi = other.from;
   vi.other.session = other.from_session;
   vi.other.inbox = ticket_of(other.slot, peer, Ticket::kPosted);
@@ -211,7 +226,7 @@ void Machine<Port>::hear_message(const Notification& next) {
     work.immediate = word.immediate;
   }
   work.status |= word.write ? kOfRemoteWrite : kOfReceive;
-  finish(*vi, Side::receive, next.offset, 0, word.write ? word.length : length);
+  finish_here(*vi, Side::receive, work, 0, word.write ? word.length : length);
 }
 
 // A message found no descriptor, or too short a one, on a reliable VI. Whoever sent it, what the other side
@@ -242,16 +257,22 @@ void Machine<Port>::halt(Vi& vi, Refusal cause) {
   break_off(vi, Reason::no_descriptor);
 }
 
-// Ends of many links may be told as one, of peer 0: then any of them may have ended.
+// Ends of many links may be told as one, of peer 0: then each link is looked for.
 template <class Port>
 void Machine<Port>::hear_link(std::uint64_t peer) {
+  const auto has_gone = [&](std::uint64_t of, std::uint64_t link) {
+    return peer != 0 ? of == peer : link == 0 || port_.link_with(of) != link;
+  };
   requests_.each([&](std::uint32_t, Request& request) {
-    if (peer == 0 || request.peer == peer) request.gone = true;
+    if (has_gone(request.peer, request.link)) request.gone = true;
   });
   vis_.each([&](std::uint32_t, Vi& vi) {
-    if (vi.other.peer == 0 || (peer != 0 && vi.other.peer != peer)) return;
-    if (vi.state == State::connected) return lose(vi, Reason::broken);
-    if (vi.state != State::connect_pending || vi.outcome != Result::not_done) return;
+    if (vi.other.peer == 0) return;
+    if (vi.state == State::connected && has_gone(vi.other.peer, vi.other.link))
+      return lose(vi, Reason::broken);
+    // A VI that asks may have had no link when the call began.
+    const bool asks = vi.state == State::connect_pending && vi.outcome == Result::not_done;
+    if (!asks || !has_gone(vi.other.peer, port_.link_with(vi.other.peer))) return;
     vi.outcome = Result::not_reachable;
     changed_ = true;
   });
@@ -371,7 +392,8 @@ void Machine<Port>::take_request(std::uint64_t peer, const Message& message) {
   waiters_.each([&](std::uint32_t, Waiter& waiter) {
     if (found == nullptr && waiter.request == 0 && waiter.local.matches(asked)) found = &waiter;
   });
-  const std::uint32_t number = found != nullptr ? requests_.make(Request{peer, message}) : 0;
+  const std::uint32_t number =
+      found != nullptr ? requests_.make(Request{peer, port_.link_with(peer), message}) : 0;
   if (number == 0) return answer(peer, message, Say::no_match);
   found->request = number;
   changed_ = true;

@@ -17,7 +17,7 @@ Result Nic::Inside::publish(const Address& local) noexcept {
     const std::lock_guard guard(naming);
     if (++names[name] > 1) return Result::success;
     try {
-      interface.publish(name, machine.door());
+      interface.publish(name, machine.door(), opened);
       return Result::success;
     } catch (...) {
       names.erase(name);
@@ -52,6 +52,7 @@ Result Nic::Inside::find_door(const Address& asked, Ticket& out) noexcept {
   } catch (const Error& error) {
     switch (error.code()) {
       case ErrorCode::name_unknown:
+      case ErrorCode::not_permitted:  // a stranger does not learn that somebody waits there
         return Result::no_match;
       case ErrorCode::out_of_memory:
         return Result::error_resource;
@@ -157,11 +158,7 @@ Result Nic::peer_request(std::uint32_t vi, const Address& own, const Address& as
   Result result = inside_->locked([&] { return inside_->machine.peer_request(vi, own, asked, until); });
   if (result != Result::success) return result;
   // First known, then asking: so one of two finds the other.
-  result = inside_->publish(own);
-  if (result == Result::success) {
-    const std::lock_guard guard(inside_->naming);
-    inside_->peering[vi] = own;
-  }
+  result = inside_->begin_peering(vi, own);
   Ticket door;
   if (result == Result::success && inside_->find_door(asked, door) == Result::success)
     return inside_->stepped([&] {
@@ -174,6 +171,19 @@ Result Nic::peer_request(std::uint32_t vi, const Address& own, const Address& as
       return Result::success;
     }));
   return result;
+}
+
+Result Nic::Inside::begin_peering(std::uint32_t vi, const Address& own) noexcept {
+  const Result result = publish(own);
+  if (result != Result::success) return result;
+  try {
+    const std::lock_guard guard(naming);
+    peering[vi] = own;
+    return Result::success;
+  } catch (const std::exception&) {
+    withdraw(own);
+    return Result::error_resource;
+  }
 }
 
 void Nic::Inside::end_peering(std::uint32_t vi) noexcept {

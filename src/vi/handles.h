@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/namespaces.h"
@@ -24,10 +26,12 @@ inline constexpr std::uint32_t kMostNics = 256;
 enum class Kind : std::uint8_t { nic = 1, vi, queue, request, tag };
 
 struct OpenNic {
-  explicit OpenNic(const Interface::Options& options) : interface(options), nic(interface) {
+  OpenNic(const Interface::Options& options, Rights opened)
+      : node(options.node), interface(options), nic(interface, opened) {
     const std::uint64_t host = nic.host();
     std::memcpy(address.data(), &host, sizeof host);
   }
+  const std::string node;  // its daemon's socket, if the device named one
   Interface interface;
   Nic nic;
   std::array<VIP_UINT8, kAddressBytes> address;
@@ -42,6 +46,15 @@ inline Interface::Options options_of(std::string_view device) {
     out.start_node = false;
   }
   return out;
+}
+
+// Reads from HAMLYN_VI_OPEN who else than this user may connect. Nothing: it says what it cannot mean.
+inline std::optional<Rights> opened_by_environment() noexcept {
+  const char* const said = std::getenv("HAMLYN_VI_OPEN");
+  if (said == nullptr || *said == 0) return Rights{};
+  if (said == std::string_view("group")) return Rights{.group = true};
+  if (said == std::string_view("everyone")) return Rights{.group = true, .everyone = true};
+  return std::nullopt;
 }
 
 struct Place {

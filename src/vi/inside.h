@@ -29,7 +29,7 @@ struct Nic::Inside {
   using Machine = internal_::vi::Machine<internal_::vi::Port>;
   using Side = internal_::vi::Side;
 
-  explicit Inside(Interface& from);
+  Inside(Interface& from, Rights opened_to);
 
   // Does `what` under the lock. Memory that has run out, and objects that cannot be made, are error_resource.
   template <class What>
@@ -56,10 +56,14 @@ struct Nic::Inside {
   // All of these under the lock.
   void hear(const Notification& next) noexcept;
   void step() noexcept;
+  // Nothing stood there to be heard.
+  void found_nothing() noexcept;
   // Has others look again, if something is over.
   void tell() noexcept;
   // Hears one notification. False: there was none.
   bool poll() noexcept;
+  // As `poll`, for whoever has found that queue empty and takes what it gets an entry for.
+  Taken poll_for(const internal_::vi::QueueObject& from) noexcept;
   void poll_all() noexcept;
   Completion event(std::uint32_t of) noexcept;
   void hear_standing() noexcept;
@@ -77,7 +81,8 @@ struct Nic::Inside {
   void withdraw(const Address& local) noexcept;
   // The door of the NIC where somebody waits at that address.
   Result find_door(const Address& asked, Ticket& out) noexcept;
-  // A peer request is over: its name goes.
+  // The name of a peer request is there until it is over. success, error_resource, error_nameservice.
+  Result begin_peering(std::uint32_t vi, const Address& own) noexcept;
   void end_peering(std::uint32_t vi) noexcept;
   Result peer_outcome(std::uint32_t vi) noexcept;
   void fill(std::uint32_t vi, ViAttributes* other) noexcept;
@@ -87,6 +92,7 @@ struct Nic::Inside {
   void call_handlers() noexcept;
 
   Interface& interface;
+  const Rights opened;  // of the names
   internal_::library::Waiting& waiting;
   NotificationQueue queue;
   internal_::vi::Port port;

@@ -33,7 +33,8 @@ namespace hamlyn::internal_::vi {
 inline constexpr std::uint32_t kDoorBuffers = 256;
 inline constexpr std::uint32_t kMostWaiters = 256, kMostRequests = 1024;
 inline constexpr std::uint64_t kTokenNumber = 0x7FFFFFFF;  // of the number of a work, in its token
-inline constexpr std::size_t kMostNotices = 4096;          // that nobody has taken
+inline constexpr std::uint32_t kEmptyLooks = 2;    // the first may have begun before the last thing had come
+inline constexpr std::size_t kMostNotices = 4096;  // that nobody has taken
 
 template <class Port>
 class Machine {
@@ -86,10 +87,10 @@ class Machine {
       throw;
     }
     regions_.use_tag(attributes.tag);
-    vi.send_queue = send;
-    vi.receive_queue = receive;
-    for (const std::uint32_t queue : {send, receive})
-      if (queue != 0) ++queues_.find(queue)->users;
+    vi.send_queue = queues_.find(send);
+    vi.receive_queue = queues_.find(receive);
+    for (QueueObject* const queue : {vi.send_queue, vi.receive_queue})
+      if (queue != nullptr) ++queue->users;
     return Result::success;
   }
   Result destroy_vi(std::uint32_t number) noexcept {
@@ -99,8 +100,7 @@ class Machine {
     if (!vi->send.empty() || !vi->receive.empty()) return Result::error_resource;
     close_inbox(*vi);
     regions_.leave_tag(vi->attributes.tag);
-    for (const std::uint32_t number_of : {vi->send_queue, vi->receive_queue}) {
-      QueueObject* const queue = queues_.find(number_of);
+    for (QueueObject* const queue : {vi->send_queue, vi->receive_queue}) {
       if (queue == nullptr) continue;
       --queue->users;
       queue->entries.remove(number);
@@ -132,6 +132,7 @@ class Machine {
     if (vi == nullptr || descriptor == nullptr) return Result::invalid_parameter;
     if (vi->state == State::idle || vi->state == State::connect_pending) return Result::invalid_state;
     if (vi->send.full()) return Result::error_resource;
+    if (send_at_once(*vi, descriptor, handle)) return Result::success;
     Work& work = vi->send.next();
     if (!read_descriptor(regions_, vi->attributes.tag, vi->attributes.max_transfer, Side::send, descriptor,
                          handle, work))
@@ -181,7 +182,9 @@ class Machine {
   Result create_queue(std::uint32_t entries, std::uint32_t& out) {
     if (entries == 0 || entries > kMostQueueEntries) return Result::invalid_parameter;
     out = queues_.make(entries);
-    return out != 0 ? Result::success : Result::error_resource;
+    if (out == 0) return Result::error_resource;
+    queues_.find(out)->number = out;
+    return Result::success;
   }
   Result destroy_queue(std::uint32_t number) noexcept {
     const QueueObject* const queue = queues_.find(number);
@@ -198,20 +201,24 @@ class Machine {
     queue->entries.resize(entries);
     return Result::success;
   }
+  // Null: no such queue.
+  QueueObject* queue(std::uint32_t number) const noexcept { return queues_.find(number); }
+  static Completion take_event(QueueObject& queue) noexcept {
+    if (queue.entries.empty()) return {};
+    const Entry entry = queue.entries.take();
+    queue.overrun = false;
+    return {Result::success, entry.vi, entry.receive};
+  }
   Completion take_event(std::uint32_t number) noexcept {
     QueueObject* const queue = queues_.find(number);
-    if (queue == nullptr) return {Result::invalid_parameter};
-    if (queue->entries.empty()) return {};
-    const Entry entry = queue->entries.take();
-    queue->overrun = false;
-    return {Result::success, entry.vi, entry.receive};
+    return queue != nullptr ? take_event(*queue) : Completion{Result::invalid_parameter};
   }
   Result notify_queue(std::uint32_t number, QueueObject::Notify notify) {
     QueueObject* const queue = queues_.find(number);
     if (queue == nullptr) return Result::invalid_parameter;
     if (queue->notify != nullptr) return Result::error_resource;
     queue->notify = std::move(notify);
-    tell(number, *queue);
+    tell(*queue);
     return Result::success;
   }
 
@@ -329,6 +336,29 @@ class Machine {
         return;
     }
   }
+  // Hears it for whoever has just found that queue empty: the receive that it completes is taken at once, if
+  // it has an entry there. not_done: it was heard, and nothing is taken.
+  __attribute__((always_inline)) Taken hear_for(const QueueObject& queue, const Notification& next) {
+    if (next.kind == Notification::Kind::message) [[likely]] {
+      Vi* const vi = of_inbox(next.slot);
+      const SendWord word = send_word(next.word);
+      if (vi != nullptr && vi->receive_queue == &queue && queue.entries.empty() && queue.notify == nullptr &&
+          vi->receive.notify == nullptr && vi->receive.is_next(next.offset) && next.peer == vi->other.peer &&
+          good(word) && vi->receive.at(next.offset).segments.size() <= Port::kMostPieces) {
+        const std::uint32_t length = word.write ? word.length : static_cast<std::uint32_t>(next.length);
+        const std::uint32_t status =
+            (word.write ? kOfRemoteWrite : kOfReceive) | (word.has_immediate ? kHasImmediate : 0);
+        return {Result::success, vi->number, true,
+                vi->receive.complete_and_take(status, length, word.immediate)};
+      }
+    }
+    hear(next);
+    return {};
+  }
+  // Whether `end_forsaken` is to be called by whoever looks and has nothing to hear.
+  bool has_forsaken() const noexcept { return empty_looks_left_ != 0; }
+  // Ends connections whose other side hears nothing any more, after some looks. True: another look is due.
+  bool end_forsaken();
   // Whether `step` may have something to do though nothing has come.
   bool restless() const noexcept { return !restless_.empty() || outbox_.owes(); }
   void step() {
@@ -447,9 +477,9 @@ class Machine {
     changed_ = true;
   }
   // Work is over: with `errors`, beside those that it had, and `length` bytes moved.
-  void finish(Vi& vi, Side side, std::uint64_t number, std::uint32_t errors, std::uint32_t length) {
+  __attribute__((always_inline)) void finish_here(Vi& vi, Side side, Work& work, std::uint32_t errors,
+                                                  std::uint32_t length) {
     WorkQueue& queue = queue_of(vi, side);
-    Work& work = queue.at(number);
     if (side == Side::send) cancel(vi, work);  // nothing of it is read any more
     work.phase = Work::Phase::finished;
     work.status |= errors;
@@ -458,24 +488,24 @@ class Machine {
     work.length = length;
     const bool failed = (work.status & kErrors & ~kFlushed) != 0;
     while (queue.complete_next()) announce(vi, side);
-    if (failed && vi.state == State::connected && vi.reliable()) break_off(vi, Reason::broken);
+    if (failed && vi.state == State::connected && vi.reliable()) [[unlikely]]
+      break_off(vi, Reason::broken);
   }
-  void announce(Vi& vi, Side side) {
+  void finish(Vi& vi, Side side, std::uint64_t number, std::uint32_t errors, std::uint32_t length) {
+    finish_here(vi, side, queue_of(vi, side).at(number), errors, length);
+  }
+  __attribute__((always_inline)) void announce(Vi& vi, Side side) {
     changed_ = true;
     WorkQueue& queue = queue_of(vi, side);
     if (queue.notify != nullptr) [[unlikely]]
       tell(vi, queue);
-    const std::uint32_t number = side == Side::send ? vi.send_queue : vi.receive_queue;
-    if (number == 0) return;
-    QueueObject& events = *queues_.find(number);
-    if (events.entries.full()) {
-      if (!events.overrun) fault({.fault = Fault::overrun, .vi = vi.number, .queue = number});
-      events.overrun = true;
-      return;
-    }
-    events.entries.add({vi.number, side == Side::receive});
-    if (events.notify != nullptr) [[unlikely]]
-      tell(number, events);
+    QueueObject* const events = side == Side::send ? vi.send_queue : vi.receive_queue;
+    if (events == nullptr) return;
+    if (events->entries.full()) [[unlikely]]
+      return overrun(vi, *events);
+    events->entries.add({vi.number, side == Side::receive});
+    if (events->notify != nullptr) [[unlikely]]
+      tell(*events);
   }
   void tell(Vi& vi, WorkQueue& queue) {
     if (!queue.has_completed()) return;
@@ -484,9 +514,13 @@ class Machine {
       call(number, done.descriptor);
     });
   }
-  void tell(std::uint32_t number, QueueObject& queue) {
+  void overrun(const Vi& vi, QueueObject& events) {
+    if (!events.overrun) fault({.fault = Fault::overrun, .vi = vi.number, .queue = events.number});
+    events.overrun = true;
+  }
+  void tell(QueueObject& queue) {
     if (queue.entries.empty()) return;
-    const Completion event = take_event(number);
+    const Completion event = take_event(queue);
     notice([call = std::exchange(queue.notify, nullptr), event] { call(event.vi, event.receive); });
   }
   // All that goes on comes back.
@@ -510,6 +544,8 @@ class Machine {
   void pump(Vi& vi);
   // Tries again at the next step if memory has run out.
   void pump_or_wait(Vi& vi);
+  // A send that nothing is in the way of. False: nothing was done.
+  bool send_at_once(Vi& vi, Descriptor* descriptor, MemoryHandle handle);
   Step advance(Vi& vi, Work& work, std::uint64_t number);
   Step send(Vi& vi, Work& work, std::uint64_t number, std::span<const std::byte> data, const SendWord& word);
   Step write(Vi& vi, Work& work, std::uint64_t number);
@@ -575,6 +611,7 @@ class Machine {
   std::deque<Notice> notices_;
   std::function<void(const ErrorEvent&)> on_error_;
   bool changed_ = false;
+  std::uint32_t empty_looks_left_ = 0;  // until connections that are forsaken end
 };
 
 }  // namespace hamlyn::internal_::vi

@@ -39,8 +39,13 @@ const char* name(Result result) noexcept {
   return at < std::size(kNames) ? kNames[at] : "unknown";
 }
 
-Nic::Inside::Inside(Interface& from)
-    : interface(from), waiting(from.waiting()), queue(from, kPlaces), port(from, queue), machine(port) {}
+Nic::Inside::Inside(Interface& from, Rights opened_to)
+    : interface(from),
+      opened(opened_to),
+      waiting(from.waiting()),
+      queue(from, kPlaces),
+      port(from, queue),
+      machine(port) {}
 
 // --- hearing
 
@@ -48,6 +53,15 @@ void Nic::Inside::hear(const Notification& next) noexcept {
   try {
     machine.hear(next);
   } catch (const std::exception&) {  // no memory: what was said is as if it had been lost
+  }
+}
+
+inline void Nic::Inside::found_nothing() noexcept {
+  if (!machine.has_forsaken()) [[likely]]
+    return;
+  try {
+    if (machine.end_forsaken()) waiting.changed();
+  } catch (const std::exception&) {  // what nobody could be told of has come back nevertheless
   }
 }
 
@@ -65,11 +79,30 @@ void Nic::Inside::tell() noexcept {
 
 inline bool Nic::Inside::poll() noexcept {
   Notification next;
-  const bool found = queue.poll({&next, 1}) != 0;
-  if (found) hear(next);
+  const bool found = queue.poll_posted(next) != 0;
+  if (found)
+    hear(next);
+  else
+    found_nothing();
   step();
   tell();
   return found;
+}
+
+inline Taken Nic::Inside::poll_for(const internal_::vi::QueueObject& from) noexcept {
+  Notification next;
+  Taken out;
+  if (queue.poll_posted(next) != 0) {
+    try {
+      out = machine.hear_for(from, next);
+    } catch (const std::exception&) {  // as in `hear`
+    }
+  } else {
+    found_nothing();
+  }
+  step();
+  tell();
+  return out;
 }
 
 void Nic::Inside::poll_all() noexcept {
@@ -83,18 +116,20 @@ void Nic::Inside::hear_standing() noexcept {
     const internal_::library::Lock held(waiting);
     return held && queue.take(held.held(), next) == Status::ok;
   };
-  for (std::size_t left = kMostAtOnce; left != 0 && take(); --left) {
-    hear(next);
-    if (left == 1) waiting.changed();
-  }
+  std::size_t left = kMostAtOnce;
+  for (; left != 0 && take(); --left) hear(next);
+  if (left == 0)
+    waiting.changed();
+  else
+    found_nothing();
   step();
 }
 
 // --- the NIC
 
-Nic::Nic(Interface& interface)
-    : inside_(internal_::library::with_memory("a NIC", [&] { return std::make_unique<Inside>(interface); })) {
-}
+Nic::Nic(Interface& interface, Rights opened)
+    : inside_(internal_::library::with_memory("a NIC",
+                                              [&] { return std::make_unique<Inside>(interface, opened); })) {}
 
 Nic::~Nic() {
   const bool own =
@@ -245,10 +280,12 @@ Result Nic::resize_queue(std::uint32_t queue, std::uint32_t entries) noexcept {
   return inside_->locked([&] { return inside_->machine.resize_queue(queue, entries); });
 }
 inline Completion Nic::Inside::event(std::uint32_t of) noexcept {
-  const Completion event = machine.take_event(of);
+  internal_::vi::QueueObject* const queue_of = machine.queue(of);
+  if (queue_of == nullptr) return {Result::invalid_parameter};
+  const Completion event = Machine::take_event(*queue_of);
   if (event.result != Result::not_done) return event;
   poll();
-  return machine.take_event(of);
+  return Machine::take_event(*queue_of);
 }
 Completion Nic::queue_done(std::uint32_t queue) noexcept {
   const Inside::Guard guard(inside_->lock);
@@ -280,8 +317,13 @@ Result Nic::queue_notify(std::uint32_t queue, QueueHandler handler) noexcept {
 Taken Nic::queue_take(std::uint32_t queue) noexcept {
   const Inside::Guard guard(inside_->lock);
   if (!guard) return {Result::invalid_state};
-  const Completion event = inside_->event(queue);
-  if (event.result != Result::success) return {event.result};
+  internal_::vi::QueueObject* const from = inside_->machine.queue(queue);
+  if (from == nullptr) return {Result::invalid_parameter};
+  if (from->entries.empty()) {
+    const Taken at_once = inside_->poll_for(*from);
+    if (at_once.result == Result::success || from->entries.empty()) return at_once;
+  }
+  const Completion event = Inside::Machine::take_event(*from);
   const Completed done = inside_->machine.take(event.vi, event.receive ? Side::receive : Side::send);
   return {done.result, event.vi, event.receive, done.descriptor};
 }

@@ -38,6 +38,7 @@ struct Connection {
   using Windows = std::unordered_map<MemoryHandle, std::unique_ptr<typename Port::Window>>;
 
   std::uint64_t peer = 0;                          // its interface; 0: none yet
+  std::uint64_t link = 0;                          // with it, when the VIs were connected
   std::uint32_t vi = 0;                            // its number there
   std::uint64_t own_session = 0;                   // that this side has chosen, and that messages to it bear
   std::uint64_t session = 0;                       // and the other
@@ -49,7 +50,20 @@ struct Connection {
   Windows landings;                                // by ours: where what we read lands
   MemoryHandle asked = 0;                          // for which no answer has come
   MemoryHandle denied = 0;
+  bool forsaken = false;           // its NIC hears nothing any more
   Refusal halted = Refusal::none;  // why a message was turned away before the VI was connected
+};
+
+struct QueueObject {
+  using Notify = std::function<void(std::uint32_t vi, bool receive)>;
+
+  explicit QueueObject(std::uint32_t most) : entries(most) {}
+
+  std::uint32_t number = 0;
+  Entries entries;
+  std::uint32_t users = 0;  // VIs' queues
+  bool overrun = false;     // and that was told
+  Notify notify;            // called once
 };
 
 template <class Port>
@@ -62,8 +76,8 @@ struct ViObject {
   ViAttributes attributes;
   State state = State::idle;
   WorkQueue send, receive;
-  std::uint32_t send_queue = 0, receive_queue = 0;  // completion queues; 0: none
-  std::unique_ptr<typename Port::Inbox> inbox;      // null in the state `error`, and if there was no memory
+  QueueObject *send_queue = nullptr, *receive_queue = nullptr;  // completion queues, which it keeps; or null
+  std::unique_ptr<typename Port::Inbox> inbox;  // null in the state `error`, and if there was no memory
   std::unique_ptr<typename Port::Outlet> outlet;
   Connection<Port> other;
   std::uint64_t started = 0;  // number of the first send that has not left whole
@@ -75,17 +89,6 @@ struct ViObject {
   std::chrono::steady_clock::time_point until;  // of a peer request
 };
 
-struct QueueObject {
-  using Notify = std::function<void(std::uint32_t vi, bool receive)>;
-
-  explicit QueueObject(std::uint32_t most) : entries(most) {}
-
-  Entries entries;
-  std::uint32_t users = 0;  // VIs' queues
-  bool overrun = false;     // and that was told
-  Notify notify;            // called once
-};
-
 // Somebody who waits for connections.
 struct Waiter {
   Address local;
@@ -95,6 +98,7 @@ struct Waiter {
 // A connection that somebody has asked for, until it is accepted or rejected.
 struct Request {
   std::uint64_t peer = 0;
+  std::uint64_t link = 0;  // with it, when the request came
   Message asks;
   bool gone = false;  // who asked does not any more
 };

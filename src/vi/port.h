@@ -12,6 +12,7 @@
 #include "hamlyn/core/posted_slot.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
+#include "library/no_link.h"
 #include "library/slot_number.h"
 #include "vi/table.h"
 
@@ -85,6 +86,10 @@ class Port {
       return terminus_.send_posted(to, data, word,
                                    {.acknowledged = acknowledged, .queue = &queue_, .word = token}, &handle);
     }
+    // False: nothing was sent.
+    bool send_at_once(const Ticket& to, std::span<const std::byte> data, std::uint64_t word) noexcept {
+      return terminus_.send_posted_at_once(to, data, word);
+    }
     Status put(const Ticket& to, std::span<const std::byte> data, std::uint64_t offset,
                SendHandle& handle) noexcept {
       return terminus_.put(to, data, {.offset = offset}, &handle);
@@ -126,6 +131,8 @@ class Port {
   Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token) noexcept {
     return terminus_->send_posted(to, data, 0, {.acknowledged = true, .queue = &queue_, .word = token});
   }
+  // The link with that interface, by a number that is never used again; 0: there is none.
+  std::uint64_t link_with(std::uint64_t peer) noexcept { return library::link_now(interface_, peer).serial; }
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
   static std::uint32_t index_of(std::uint32_t number) noexcept { return library::slot_index(number); }

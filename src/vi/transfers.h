@@ -11,7 +11,7 @@ namespace hamlyn::internal_::vi {
 inline constexpr std::uint32_t kPiece = 65536;  // of an RDMA read, at most
 
 template <class Port>
-void Machine<Port>::pump(Vi& vi) {
+__attribute__((always_inline)) inline void Machine<Port>::pump(Vi& vi) {
   while (vi.state == State::connected && vi.started != vi.send.posted()) {
     const std::uint64_t number = vi.started;
     const Step step = advance(vi, vi.send.at(number), number);
@@ -20,6 +20,23 @@ void Machine<Port>::pump(Vi& vi) {
     // A break has all come back that was posted, this one too.
     if (vi.started == number) ++vi.started;
   }
+}
+
+template <class Port>
+__attribute__((always_inline)) inline bool Machine<Port>::send_at_once(Vi& vi, Descriptor* descriptor,
+                                                                       MemoryHandle handle) {
+  PlainSend send;
+  if (vi.state != State::connected || !vi.send.rests() ||
+      vi.attributes.reliability == Reliability::reception ||
+      !read_plain_send(regions_, vi.attributes.tag, vi.attributes.max_transfer, descriptor, handle, send))
+    return false;
+  Work& work = vi.send.next();
+  if (!vi.outlet->send_at_once(vi.other.inbox, send.data, word_of({send.immediate, send.has_immediate})))
+    return false;
+  vi.send.add_finished(work, descriptor, kOfSend);
+  vi.started = vi.send.posted();
+  announce(vi, Side::send);
+  return true;
 }
 
 template <class Port>
@@ -40,7 +57,8 @@ void Machine<Port>::wait_for_room(Vi& vi) {
 }
 
 template <class Port>
-typename Machine<Port>::Step Machine<Port>::advance(Vi& vi, Work& work, std::uint64_t number) {
+__attribute__((always_inline)) inline typename Machine<Port>::Step Machine<Port>::advance(
+    Vi& vi, Work& work, std::uint64_t number) {
   if ((work.status & kErrors) != 0) [[unlikely]] {
     // Earlier work ends first, and so do pieces that were asked for.
     if (vi.send.completed() != number || work.parts != 0) return Step::waits;
@@ -60,14 +78,14 @@ typename Machine<Port>::Step Machine<Port>::advance(Vi& vi, Work& work, std::uin
 }
 
 template <class Port>
-typename Machine<Port>::Step Machine<Port>::send(Vi& vi, Work& work, std::uint64_t number,
-                                                 std::span<const std::byte> data, const SendWord& word) {
+__attribute__((always_inline)) inline typename Machine<Port>::Step Machine<Port>::send(
+    Vi& vi, Work& work, std::uint64_t number, std::span<const std::byte> data, const SendWord& word) {
   const bool acknowledged = vi.attributes.reliability == Reliability::reception;
   const Status status =
       vi.outlet->send(vi.other.inbox, data, word_of(word), acknowledged, token(vi, number), work.handle);
   if (status == Status::ok) [[likely]] {
     work.handle = {};
-    finish(vi, Side::send, number, 0, work.length);
+    finish_here(vi, Side::send, work, 0, work.length);
     return Step::left;
   }
   if (status == Status::pending) {
@@ -178,7 +196,7 @@ template <class Port>
 typename Machine<Port>::Step Machine<Port>::get_piece(Vi& vi, Work& work, std::uint64_t number,
                                                       const Grant& grant) {
   std::uint32_t before = 0;
-  const Segment* segment = work.segments.data();
+  const Segment* segment = work.segments.begin();
   for (; before + segment->length <= work.asked; ++segment) before += segment->length;
   const std::uint32_t inside = work.asked - before;
   const std::uint32_t length = std::min(segment->length - inside, kPiece);

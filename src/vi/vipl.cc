@@ -1,23 +1,18 @@
 // VIPL 1.0 (vipl.h) over hamlyn/vi/nic.h.
 #include "vipl.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "base/namespaces.h"
 #include "hamlyn/vi/nic.h"
 #include "vi/handles.h"
+#include "vi/hosts.h"
 
 namespace hamlyn::internal_::vi {
 
@@ -120,26 +115,7 @@ VIP_ERROR_DESCRIPTOR error_of(const ErrorEvent& event, const Named& nic) noexcep
   return out;
 }
 
-// --- names
-
-std::string own_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
-// A line of the file that HAMLYN_VI_HOSTS names has a name and the number of a node. Nothing: no such line.
-template <class Meant>
-std::optional<std::pair<std::string, std::uint64_t>> host_line(Meant meant) {
-  const char* const file = std::getenv("HAMLYN_VI_HOSTS");
-  if (file == nullptr) return std::nullopt;
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::pair<std::string, std::uint64_t> out;
-    if (words >> out.first >> out.second && out.first.front() != '#' && meant(out)) return out;
-  }
-  return std::nullopt;
-}
+Hosts hosts_of(const Named& nic) { return {nic.nic().host(), nic.open->node}; }
 
 template <class What>
 VIP_RETURN with_memory(What what) noexcept {
@@ -188,12 +164,14 @@ extern "C" {
 
 VIP_RETURN VipOpenNic(const VIP_CHAR* device, VIP_NIC_HANDLE* out) {
   if (device == nullptr || out == nullptr) return VIP_INVALID_PARAMETER;
+  const auto opened = opened_by_environment();
+  if (!opened) return VIP_INVALID_PARAMETER;
   return with_memory([&] {
     const std::lock_guard guard(opening);
     const auto place = std::ranges::find_if(
         places, [](const Place& each) { return each.nic.load(std::memory_order_relaxed) == nullptr; });
     if (place == places.end()) return VIP_ERROR_RESOURCE;
-    auto nic = std::make_unique<OpenNic>(options_of(device));
+    auto nic = std::make_unique<OpenNic>(options_of(device), *opened);
     const auto index = static_cast<std::uint64_t>(place - places.begin());
     const Named named{
         nic.get(),
@@ -528,12 +506,9 @@ VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE nic, VIP_CHAR* name, VIP_NET_ADDRES
   if (!named || name == nullptr || out == nullptr) return VIP_INVALID_PARAMETER;
   if (index != 0) return VIP_ERROR_NAMESERVICE;  // a host has one address
   return with_memory([&] {
-    std::uint64_t host = named.nic().host();
-    const std::string wanted = name;
-    if (const auto line = host_line([&](const auto& each) { return each.first == wanted; }))
-      host = line->second;
-    else if (wanted != "localhost" && wanted != own_name())
-      return VIP_ERROR_NAMESERVICE;
+    const auto found = node_called(hosts_of(named), name);
+    if (!found) return VIP_ERROR_NAMESERVICE;
+    const std::uint64_t host = *found;
     out->HostAddressLen = kAddressBytes;
     std::memcpy(reinterpret_cast<std::byte*>(out) + offsetof(VIP_NET_ADDRESS, HostAddress), &host,
                 sizeof host);
@@ -548,17 +523,12 @@ VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE nic, VIP_NET_ADDRESS* address, VIP_
   if (!named || !of || address->HostAddressLen == 0 || name == nullptr || length == nullptr)
     return VIP_INVALID_PARAMETER;
   return with_memory([&] {
-    std::string found;
-    if (const auto line = host_line([&](const auto& each) { return each.second == of->host; }))
-      found = line->first;
-    else if (of->host == named.nic().host())
-      found = own_name();
-    else
-      return VIP_ERROR_NAMESERVICE;
+    const auto found = name_of_node(hosts_of(named), of->host);
+    if (!found) return VIP_ERROR_NAMESERVICE;
     const VIP_ULONG room = *length;
-    *length = found.size() + 1;
+    *length = found->size() + 1;
     if (room < *length) return VIP_ERROR_RESOURCE;
-    std::memcpy(name, found.c_str(), *length);
+    std::memcpy(name, found->c_str(), *length);
     return VIP_SUCCESS;
   });
 }

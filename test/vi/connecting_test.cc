@@ -121,6 +121,55 @@ TEST_F(ViMachine, a_death_ends_connections_and_requests) {
   EXPECT_EQ(here.machine().outcome(asking), Result::not_reachable);
 }
 
+// An answer comes before what was sent before it.
+TEST_F(ViMachine, hears_what_was_sent_before_the_other_side_closed) {
+  connect(Reliability::delivery);
+  for (int i = 0; i != 2; ++i) ASSERT_EQ(there.post_receive(to, there.descriptor({{0, 8}})), Result::success);
+  std::byte more[64];
+  MemoryHandle handle = 0;
+  ASSERT_EQ(there.machine().register_memory(more, {there.tag, true, true}, handle), Result::success);
+  there.machine().step();
+  ASSERT_EQ(world.under_way.size(), 1u) << "news of a right";
+  const std::uint64_t token = world.under_way.front().token;
+  world.under_way.clear();
+  ASSERT_EQ(here.post_send(from, here.descriptor({{0, 4}})), Result::success);
+  there.machine().hear({.kind = Notification::Kind::send_failed,
+                        .cause = Refusal::stale_generation,
+                        .word = token,
+                        .peer = 1});
+  EXPECT_EQ(there.state(to), State::connected);
+  world.settle();
+  EXPECT_EQ(there.done(to, Side::receive), kReceived);
+  EXPECT_EQ(there.done(to, Side::receive), kReceived | kFlushed);
+  EXPECT_EQ(there.state(to), State::error);
+}
+
+TEST_F(ViMachine, ends_of_many_links_that_are_told_as_one_end_only_what_has_gone) {
+  connect(Reliability::delivery);
+  ViParty third{world, 2};
+  const std::uint32_t other = here.make_vi(), beside = third.make_vi();
+  join(world, here, other, third, beside);
+  const std::uint32_t waiter = here.machine().add_waiter({}), late = there.make_vi(), later = third.make_vi();
+  const std::uint32_t second = here.machine().add_waiter({});
+  ASSERT_EQ(there.machine().ask_for(late, {}, {}, here.machine().door()), Result::success);
+  world.settle();
+  ASSERT_EQ(third.machine().ask_for(later, {}, {}, here.machine().door()), Result::success);
+  world.settle();
+  world.kill(1);
+  world.ports[0]->notifications.back().peer = 0;
+  world.settle();
+  EXPECT_EQ(here.state(from), State::error);
+  EXPECT_EQ(here.state(other), State::connected);
+  EXPECT_TRUE(here.machine().request(here.machine().request_of(waiter))->gone);
+  EXPECT_FALSE(here.machine().request(here.machine().request_of(second))->gone);
+  // Another link has taken the place of the one that has ended.
+  ++world.links;
+  world.ports[0]->notifications.push_back({.kind = Notification::Kind::link_ended});
+  world.settle();
+  EXPECT_EQ(here.state(other), State::error);
+  EXPECT_TRUE(here.machine().request(here.machine().request_of(second))->gone);
+}
+
 // --- somebody who speaks the wire by hand
 
 class ViStranger : public ViMachine {

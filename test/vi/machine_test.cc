@@ -272,6 +272,52 @@ TEST_F(ViMachine, completion_queues_have_an_entry_for_each_and_tell_when_they_ov
   EXPECT_EQ(there.machine().resize_queue(queue, 0), Result::invalid_parameter);
 }
 
+TEST_F(ViMachine, gives_what_a_message_completes_to_whoever_looks_at_an_empty_queue) {
+  std::uint32_t queue = 0, other = 0;
+  ASSERT_EQ(there.machine().create_queue(4, queue), Result::success);
+  ASSERT_EQ(there.machine().create_queue(4, other), Result::success);
+  from = here.make_vi();
+  to = there.make_vi(Reliability::delivery, 0, queue);
+  join(world, here, from, there, to);
+  std::vector<Descriptor*> posted;
+  for (int i = 0; i != 5; ++i) {
+    posted.push_back(there.descriptor({{0, 8}}));
+    ASSERT_EQ(there.post_receive(to, posted.back()), Result::success);
+  }
+  Notification message;
+  message.kind = Notification::Kind::message;
+  message.slot = there.machine().vi(to)->inbox->number();
+  message.length = 4;
+  message.peer = there.machine().vi(to)->other.peer;
+  message.word = word_of({77, true});
+  const auto hear = [&](std::uint32_t of, std::uint64_t number) {
+    message.offset = number;
+    return there.machine().hear_for(*there.machine().queue(of), message);
+  };
+  const Taken taken = hear(queue, 0);
+  EXPECT_EQ(taken.result, Result::success);
+  EXPECT_EQ(taken.vi, to);
+  EXPECT_TRUE(taken.receive);
+  ASSERT_EQ(taken.descriptor, posted[0]);
+  EXPECT_EQ(posted[0]->status, kReceived | kHasImmediate);
+  EXPECT_EQ(posted[0]->length, 4u);
+  EXPECT_EQ(posted[0]->immediate, 77u);
+  EXPECT_EQ(hear(queue, 0).result, Result::not_done) << "it is over";
+  EXPECT_EQ(there.machine().take_event(queue).result, Result::not_done);
+  EXPECT_EQ(there.machine().take(to, Side::receive).result, Result::not_done);
+
+  EXPECT_EQ(hear(other, 1).result, Result::not_done) << "it has its entry elsewhere";
+  EXPECT_EQ(hear(queue, 2).result, Result::not_done) << "an entry stands before it";
+  for (int i = 1; i != 3; ++i) {
+    EXPECT_EQ(there.machine().take_event(queue).vi, to);
+    EXPECT_EQ(there.machine().take(to, Side::receive).descriptor, posted[static_cast<std::size_t>(i)]);
+  }
+  message.peer = 99;
+  EXPECT_EQ(hear(queue, 3).result, Result::not_done) << "nobody of this connection has sent it";
+  EXPECT_EQ(there.state(to), State::error);
+  EXPECT_EQ(there.machine().take(to, Side::receive).descriptor->status, kDone | kTransportError | kOfReceive);
+}
+
 TEST_F(ViMachine, notifies_once_of_an_entry) {
   std::uint32_t queue = 0;
   ASSERT_EQ(there.machine().create_queue(4, queue), Result::success);
@@ -333,6 +379,31 @@ TEST_F(ViMachine, notifies_once) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(there.done(to, Side::receive), kReceived) << "the other one";
   EXPECT_EQ(there.done(to, Side::receive), 0u);
+}
+
+TEST_F(ViMachine, several_segments_are_copied_together_once_however_often_they_find_no_room) {
+  connect(Reliability::delivery);
+  ASSERT_EQ(there.post_receive(to, there.descriptor({{0, 8}})), Result::success);
+  here.write(0, "abcdef");
+  world.crowded = 100;
+  ASSERT_EQ(here.post_send(from, here.descriptor({{0, 2}, {4, 2}})), Result::success);
+  here.write(0, "uvwxyz");  // it was posted: what is written from now on may leave or not
+  for (int i = 0; i != 3; ++i) here.machine().step();
+  world.crowded = 0;
+  world.settle();
+  EXPECT_EQ(here.done(from, Side::send), kSent);
+  EXPECT_EQ(there.done(to, Side::receive), kReceived);
+  EXPECT_EQ(there.text(0, 4), "abef");
+  // The next one in that place of the queue has its own.
+  for (int i = 0; i != 40; ++i) {
+    here.write(0, i % 2 == 0 ? "123456" : "654321");
+    ASSERT_EQ(there.post_receive(to, there.descriptor({{0, 8}})), Result::success);
+    ASSERT_EQ(here.post_send(from, here.descriptor({{0, 2}, {4, 2}})), Result::success);
+    world.settle();
+    EXPECT_EQ(here.done(from, Side::send), kSent);
+    EXPECT_EQ(there.done(to, Side::receive), kReceived);
+    EXPECT_EQ(there.text(0, 4), i % 2 == 0 ? "1256" : "6521");
+  }
 }
 
 TEST_F(ViMachine, what_found_no_memory_leaves_when_there_is_some) {

@@ -70,6 +70,7 @@ class WorldPort {
     explicit Outlet(WorldPort& port) : port_(port) {}
     Status send(const Ticket& to, std::span<const std::byte> data, std::uint64_t word, bool acknowledged,
                 std::uint64_t token, SendHandle& handle);
+    bool send_at_once(const Ticket& to, std::span<const std::byte> data, std::uint64_t word);
     Status put(const Ticket& to, std::span<const std::byte> data, std::uint64_t offset, SendHandle& handle);
     Status fence(const Ticket& to, std::uint64_t token);
     Status get(const Ticket& from, std::uint64_t offset, Window& into, std::uint64_t at, std::size_t length,
@@ -95,6 +96,7 @@ class WorldPort {
   }
   Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token);
   std::uint64_t random();
+  std::uint64_t link_with(std::uint64_t peer) noexcept;
   Ticket ticket(std::uint32_t slot, std::uint32_t entry) const;
   static std::uint32_t index_of(std::uint32_t number) noexcept { return number & 0xFFFF; }
 
@@ -153,6 +155,7 @@ class ViWorld {
   // Puts are taken and do not leave: their memory is read until they are cancelled.
   bool holds_puts = false;
   bool no_memory = false;                     // for sends
+  std::uint64_t links = 1;                    // number of each link
   std::vector<std::uint64_t> held_puts = {};  // their sequences
   std::deque<Flight> under_way;
   std::uint64_t sequences = 0;
@@ -192,6 +195,9 @@ inline Ticket WorldPort::Window::ticket() const { return port_.ticket(number_, T
 // --- what leaves
 
 inline std::uint64_t WorldPort::random() { return world.chance() | 1; }
+inline std::uint64_t WorldPort::link_with(std::uint64_t peer) noexcept {
+  return world.ports[peer - 1]->dead ? 0 : world.links;
+}
 
 inline Status WorldPort::say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token) {
   if (world.ports[to.interface - 1]->dead) return Status::link_ended;
@@ -216,6 +222,13 @@ inline Status WorldPort::Outlet::send(const Ticket& to, std::span<const std::byt
   flight.sequence = handle.sequence = ++world.sequences;
   world.launch(std::move(flight));
   return acknowledged ? Status::pending : Status::ok;
+}
+// As if it were in the way now and then.
+inline bool WorldPort::Outlet::send_at_once(const Ticket& to, std::span<const std::byte> data,
+                                            std::uint64_t word) {
+  SendHandle handle;
+  return !port_.world.no_memory && port_.world.chance() % 2 == 0 &&
+         send(to, data, word, false, 0, handle) == Status::ok;
 }
 inline Status WorldPort::Outlet::put(const Ticket& to, std::span<const std::byte> data, std::uint64_t offset,
                                      SendHandle& handle) {
@@ -383,6 +396,7 @@ inline bool ViWorld::step() {
       machines[i]->hear(next);
       moved = true;
     }
+    if (machines[i]->has_forsaken() && !machines[i]->end_forsaken()) moved = true;
     const std::size_t before = under_way.size();
     machines[i]->step();
     moved = moved || under_way.size() != before;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "hamlyn/core/membership.h"
 #include "test/vi/vipl_party.h"
 
 namespace hamlyn::test {
@@ -145,6 +146,50 @@ TEST_F(Vipl, finds_hosts_where_the_nic_is) {
     ASSERT_EQ(VipNSGetHostByAddr(opened.nic, found.get(), name, &length), VIP_SUCCESS);
     EXPECT_STREQ(name, "far.example");
     EXPECT_EQ(VipNSShutdown(opened.nic), VIP_SUCCESS);
+  });
+}
+
+TEST_F(Vipl, finds_other_nodes_of_the_cluster) {
+  if (nodes == nullptr) GTEST_SKIP() << "SKIPPED: there is one node";
+  in_child([&] {
+    Opened opened(device());
+    std::string text;
+    const Membership all({.node = options().node});
+    for (const Membership::Node& each : all.nodes())
+      if (each.id == 2) text = each.address;
+    ASSERT_FALSE(text.empty());
+    NetAddress found(opened.nic);
+    ASSERT_EQ(VipNSGetHostByName(opened.nic, text.data(), found.get(), 0), VIP_SUCCESS);
+    std::uint64_t host = 0;
+    std::memcpy(&host, found.get()->HostAddress, 8);
+    EXPECT_EQ(host, 2u);
+    char name[256];
+    VIP_ULONG length = sizeof name;
+    ASSERT_EQ(VipNSGetHostByAddr(opened.nic, found.get(), name, &length), VIP_SUCCESS);
+    std::memset(found.get()->HostAddress, 0xFF, 8);
+    ASSERT_EQ(VipNSGetHostByName(opened.nic, name, found.get(), 0), VIP_SUCCESS);
+    std::memcpy(&host, found.get()->HostAddress, 8);
+    EXPECT_EQ(host, 2u) << name;
+    // A name that the resolver knows: both nodes are on this host, and the other one is asked for.
+    char loopback[] = "127.0.0.1";
+    ASSERT_EQ(VipNSGetHostByName(opened.nic, loopback, found.get(), 0), VIP_SUCCESS);
+    std::memcpy(&host, found.get()->HostAddress, 8);
+    EXPECT_EQ(host, 2u);
+  });
+}
+
+TEST_F(Vipl, opens_no_nic_to_whoever_the_environment_cannot_mean) {
+  in_child([&] {
+    VIP_NIC_HANDLE nic = nullptr;
+    for (const char* const wrong : {"all", "Everyone", "group,everyone", " "}) {
+      ::setenv("HAMLYN_VI_OPEN", wrong, 1);
+      EXPECT_EQ(VipOpenNic(device().c_str(), &nic), VIP_INVALID_PARAMETER) << wrong;
+    }
+    for (const char* const good : {"", "group", "everyone"}) {
+      ::setenv("HAMLYN_VI_OPEN", good, 1);
+      ASSERT_EQ(VipOpenNic(device().c_str(), &nic), VIP_SUCCESS) << good;
+      EXPECT_EQ(VipCloseNic(nic), VIP_SUCCESS);
+    }
   });
 }
 

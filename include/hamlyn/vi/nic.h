@@ -15,6 +15,7 @@
 #include <span>
 
 #include "hamlyn/core/interface.h"
+#include "hamlyn/values/rights.h"
 #include "hamlyn/vi/values.h"
 
 namespace hamlyn {
@@ -28,21 +29,14 @@ struct Incoming {
   ViAttributes attributes;   // of its VI; without a tag
 };
 
-// An entry of a completion queue, and the descriptor that it tells of.
-struct Taken {
-  Result result = Result::not_done;  // success, descriptor_error, not_done, or why not
-  std::uint32_t vi = 0;              // whose descriptor it is
-  bool receive = false;              // of its receive queue
-  Descriptor* descriptor = nullptr;  // the application's again
-};
-
 // A NIC.
 class Nic {
  public:
   using Time = std::chrono::nanoseconds;  // Time::max(): for ever
 
-  // Throws Error: out_of_memory, forked.
-  explicit Nic(Interface& interface);
+  // `opened`: who else than this user may ask for connections at the addresses where it waits. Throws Error:
+  // out_of_memory, forked.
+  explicit Nic(Interface& interface, Rights opened = {});
   // Ends calls that wait, with invalid_state, and all connections. What was posted is the caller's again.
   ~Nic();
   Nic(const Nic&) = delete;

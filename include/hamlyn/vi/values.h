@@ -164,6 +164,14 @@ struct Completion {
   bool receive = false;              // of its receive queue
 };
 
+// An entry of a completion queue, and the descriptor that it tells of.
+struct Taken {
+  Result result = Result::not_done;  // success, descriptor_error, not_done, or why not
+  std::uint32_t vi = 0;              // whose descriptor it is
+  bool receive = false;              // of its receive queue
+  Descriptor* descriptor = nullptr;  // the application's again
+};
+
 // Limits of a NIC.
 inline constexpr std::uint32_t kMostVis = 1024, kMostQueues = 256, kMostQueueEntries = 1u << 16,
                                kMostDescriptors = 256, kMostTags = 1024, kMostRegions = 16384;
