@@ -183,6 +183,7 @@ def main(daemon, program, gives_up=None, peer=None):
             "termini": "3 termini have sent 8 messages each",
             "remote": "1000 jobs, each done once",
             "rpc_bank": "three tellers have gone, and the bank has 30000 cents",
+            "vi_files": "A file came by RDMA write",
             "vi_pingpong": "1000 times to and fro",
             "shmem": "4 processes, guarded heaps: all is as it should be",
             "barrier": "50 rounds of 3 members",
