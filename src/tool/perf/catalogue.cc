@@ -3,6 +3,7 @@
 #include "tool/perf/limits.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/our_posted.h"
+#include "tool/perf/our_vi.h"
 #include "tool/perf/ours.h"
 
 namespace hamlyn::tool::perf {
@@ -42,7 +43,27 @@ void add_calls(Collection& all) {
   all.add(rpc_reference(65536));
   all.add(rpc_blocked());
   all.add(rpc_local());
-  all.add(vi_send());
+}
+
+void add_vis(Collection& all) {
+  for (const std::uint32_t bytes : {4u, 16u, 64u, 1024u, 4096u}) all.add(vi_send(Place::shm, bytes));
+  all.add(vi_send_unreliable());
+  all.add(vi_send_reception());
+  all.add(vi_write());
+  for (const std::size_t others : {std::size_t{15}, std::size_t{255}, std::size_t{999}})
+    all.add(vi_beside(others));
+  all.add(vi_wait());
+  all.add(vi_read());
+  all.add(vi_rate());
+  for (const bool touched : {false, true}) {
+    for (const std::uint32_t bytes : {4096u, 65536u, 1048576u}) all.add(vi_bandwidth(bytes, touched));
+  }
+  all.add(vi_write_bandwidth(65536));
+  all.add(empty_poll_cost());
+  for (const std::size_t vis : {std::size_t{1}, std::size_t{1000}}) all.add(vi_empty_cost(vis));
+  for (const bool again : {false, true}) all.add(vi_register_cost(again));
+  for (int call = 0; call != static_cast<int>(ViCall::count); ++call)
+    all.add(vi_call_cost(static_cast<ViCall>(call)));
 }
 
 void add_messages(Collection& all) {
@@ -173,6 +194,7 @@ void add_far(Collection& all) {
   all.add(first_latency());
   all.add(fast_latency(Place::ofi));
   all.add(posted_latency(Place::ofi));
+  all.add(vi_send(Place::ofi, 16));
   all.add(rpc_null(Place::ofi));
   all.add(rpc_minus(Place::ofi));
   all.add(rpc_longest(Place::ofi));
@@ -209,6 +231,7 @@ std::vector<Meter> catalogue() {
   Collection all;
   add_short(all);
   add_calls(all);
+  add_vis(all);
   add_messages(all);
   add_rate(all);
   add_bandwidth(all);

@@ -1,139 +1,152 @@
-#include <array>
-#include <chrono>
-#include <string>
-#include <vector>
+#include "tool/perf/our_vi.h"
 
-#include "hamlyn/vi.h"
+#include <array>
+
 #include "tool/perf/clock.h"
-#include "tool/perf/our_party.h"
-#include "tool/perf/ours.h"
+#include "tool/perf/sleeping.h"
 #include "tool/perf/timing.h"
+#include "tool/perf/vi_end.h"
 
 namespace hamlyn::tool::perf {
 
 namespace {
 
-constexpr std::uint64_t kWarmUp = 5000;
-constexpr std::uint64_t kTimed = 50000;
-constexpr std::uint32_t kBytes = 16;
-constexpr std::size_t kReceives = 64;
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::uint64_t kWarmUp = 5000, kTimed = 50000;
+constexpr std::uint64_t kWaitWarmUp = 50, kWaits = 1000;
 
-vi::Address address_of(std::uint64_t interface) {
-  const std::string name = "perf." + std::to_string(interface);
-  return vi::Address::of(interface >> 48, std::as_bytes(std::span(name)));
+// To and fro. `send` gives a message to the other side, and does what is behind that.
+template <class Send>
+void answer(Party& party, const ViShape& shape, bool remote, Send send) {
+  ViEnd end(party.interface(), shape);
+  meet(party, end, false);
+  if (remote) end.offer();
+  for (std::uint64_t i = 0; i != kWarmUp + kTimed; ++i) {
+    vi::Descriptor* const free = end.receive();
+    send(end);
+    end.post(free);
+  }
+  end.await_end();
 }
-
-void good(vi::Result result, const char* what) { expect(result == vi::Result::success, what); }
-
-// A connected VI whose receives end in a completion queue, and memory for both ways.
-class ViEnd {
- public:
-  explicit ViEnd(Interface& interface) : nic_(interface) {
-    good(nic_.create_tag(tag_), "no tag");
-    good(nic_.register_memory(std::as_writable_bytes(std::span(&shared_, 1)), {.tag = tag_}, handle_),
-         "no memory");
-    good(nic_.create_queue(4 * kReceives, queue_), "no completion queue");
-    good(nic_.create_vi({.reliability = vi::Reliability::delivery, .tag = tag_}, 0, queue_, vi_), "no VI");
-    for (std::size_t i = 0; i != kReceives; ++i) {
-      describe(shared_.receives[i], shared_.received[i]);
-      post(&shared_.receives[i]);
-    }
-    describe(shared_.send, shared_.sent);
+template <class Send>
+void time_to_and_fro(Party& party, Room& room, const ViShape& shape, bool remote, Send send) {
+  ViEnd end(party.interface(), shape);
+  meet(party, end, true);
+  if (remote) end.offer();
+  std::vector<std::uint64_t> moments(kTimed + 1);
+  for (std::uint64_t i = 0; i <= kWarmUp + kTimed; ++i) {
+    vi::Descriptor* const free = i != 0 ? end.receive() : nullptr;
+    if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
+    if (i != kWarmUp + kTimed) send(end);
+    if (free != nullptr) end.post(free);
   }
-  ~ViEnd() { static_cast<void>(nic_.disconnect(vi_)); }
-  ViEnd(const ViEnd&) = delete;
-  ViEnd& operator=(const ViEnd&) = delete;
-
-  void accept(const vi::Address& local) {
-    vi::Incoming request;
-    good(nic_.connect_wait(local, kPatience, request), "nobody asks for a connection");
-    good(nic_.accept(request.number, vi_), "the connection is not accepted");
-  }
-  void request(const vi::Address& asked) {
-    vi::Result result = vi::Result::no_match;
-    while (result == vi::Result::no_match) result = nic_.request(vi_, {}, asked, kPatience);
-    good(result, "no connection");
-  }
-  // Bytes to the other side; what is behind that does not hold them up.
-  void send() {
-    good(nic_.post_send(vi_, &shared_.send, handle_), "nothing is sent");
-    vi::Completed done;
-    while ((done = nic_.send_done(vi_)).result == vi::Result::not_done) {
-    }
-    good(done.result, "a send has failed");
-    shared_.send.length = kBytes;
-  }
-  vi::Descriptor* receive() {
-    vi::Taken taken;
-    while ((taken = nic_.queue_take(queue_)).result == vi::Result::not_done) {
-    }
-    good(taken.result, "a receive has failed");
-    return taken.descriptor;
-  }
-  void post(vi::Descriptor* descriptor) {
-    good(nic_.post_receive(vi_, descriptor, handle_), "no receive is posted");
-  }
-
- private:
-  struct Shared {
-    std::array<vi::Descriptor, kReceives> receives;
-    vi::Descriptor send;
-    std::array<std::array<std::byte, 64>, kReceives> received;
-    std::array<std::byte, 64> sent;
+  room.report(half_round_trips(moments));
+}
+template <class Send>
+Meter to_and_fro_of(std::string name, Place place, const ViShape& shape, bool remote, Send send) {
+  const auto round = [=](Cores cores, int) {
+    const PartyOptions options{.place = place};
+    return run_parties(
+        cores, kTimed, options,
+        [=](Party& party, Room& room) { time_to_and_fro(party, room, shape, remote, send); }, options,
+        [=](Party& party, Room&) { answer(party, shape, remote, send); });
   };
-
-  void describe(vi::Descriptor& descriptor, std::span<std::byte> bytes) {
-    descriptor.segment_count = 1;
-    descriptor.length = kBytes;
-    descriptor.segments[0] = {reinterpret_cast<std::uintptr_t>(bytes.data()), handle_, kBytes};
-  }
-
-  vi::Nic nic_;
-  vi::Tag tag_ = 0;
-  vi::MemoryHandle handle_ = 0;
-  std::uint32_t queue_ = 0, vi_ = 0;
-  Shared shared_{};
-};
-
-void answer(Party& party) {
-  {
-    ViEnd end(party.interface());
-    const Ticket who{.interface = party.interface().id()};
-    party.hand_over({&who, 1});
-    end.accept(address_of(who.interface));
-    for (std::uint64_t i = 0; i != kWarmUp + kTimed; ++i) {
-      vi::Descriptor* const free = end.receive();
-      end.send();
-      end.post(free);
-    }
-  }
-  party.finish();
+  return {.name = prefix(place) + name, .round = round, .single_operations = true};
 }
 
-void time_sends(Party& party, Room& room) {
-  {
-    ViEnd end(party.interface());
-    end.request(address_of(party.take_tickets(1).front().interface));
-    std::vector<std::uint64_t> moments(kTimed + 1);
-    for (std::uint64_t i = 0; i <= kWarmUp + kTimed; ++i) {
-      vi::Descriptor* const free = i != 0 ? end.receive() : nullptr;
-      if (i >= kWarmUp) moments[i - kWarmUp] = hamlyn_ticks();
-      if (i != kWarmUp + kTimed) end.send();
-      if (free != nullptr) end.post(free);
-    }
-    room.report(half_round_trips(moments));
+// Takes the end of an earlier write first, if there was one: nobody waits for the write's own.
+void write_with_immediate(ViEnd& end) {
+  vi::Descriptor& write = *end.send_of(0);
+  if (write.control != 0) end.await_sent();
+  end.describe_remote(0, vi::kRdmaWrite | vi::kImmediate);
+  end.post_send(&write);
+}
+
+void ask_asleep(Party& party, Room& room) {
+  ViEnd end(party.interface());
+  meet(party, end, true);
+  std::vector<double> halves;
+  const SleepCount sleeps;
+  for (std::uint64_t i = 1; i <= kWaitWarmUp + kWaits; ++i) {
+    pause_before_message();
+    const std::uint64_t start = hamlyn_ticks();
+    end.send();
+    end.post(end.receive_asleep());
+    const double round_trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+    if (i > kWaitWarmUp) halves.push_back((round_trip - kPauseNs) / 2);
   }
-  party.finish();
+  sleeps.check(kWaits);
+  room.report(halves);
+}
+void answer_asleep(Party& party, Room&) {
+  ViEnd end(party.interface());
+  meet(party, end, false);
+  for (std::uint64_t i = 1; i <= kWaitWarmUp + kWaits; ++i) {
+    end.post(end.receive_asleep());
+    pause_before_message();
+    end.send();
+  }
+  end.await_end();
+}
+
+constexpr ViShape kReads{.bytes = 4096};
+
+void time_reads(Party& party, Room& room) {
+  ViEnd end(party.interface(), kReads);
+  meet(party, end, true);
+  end.offer();
+  std::vector<double> trips;
+  for (std::uint64_t i = 0; i != kWarmUp + kTimed; ++i) {
+    end.describe_remote(0, vi::kRdmaRead);
+    const std::uint64_t start = hamlyn_ticks();
+    end.post_send(end.send_of(0));
+    end.await_sent();
+    if (i >= kWarmUp) trips.push_back(static_cast<double>(hamlyn_ticks() - start) * ns_per_tick());
+  }
+  room.report(trips);
+}
+void be_read(Party& party, Room&) {
+  ViEnd end(party.interface(), kReads);
+  meet(party, end, false);
+  end.offer();
+  end.await_end();
 }
 
 }  // namespace
 
-Meter vi_send() {
+Meter vi_send(Place place, std::uint32_t bytes) {
+  return to_and_fro_of("vi.send." + std::to_string(bytes) + ".oneway", place, {.bytes = bytes}, false,
+                       [](ViEnd& end) { end.send(); });
+}
+
+Meter vi_write() { return to_and_fro_of("vi.write.16.oneway", Place::shm, {}, true, write_with_immediate); }
+
+namespace {
+
+Meter send_at(const std::string& level, const ViShape& shape) {
+  return to_and_fro_of("vi.send." + level + ".16.oneway", Place::shm, shape, false,
+                       [](ViEnd& end) { end.send(); });
+}
+
+}  // namespace
+
+Meter vi_send_unreliable() { return send_at("unreliable", {.level = vi::Reliability::unreliable}); }
+Meter vi_send_reception() { return send_at("reception", {.level = vi::Reliability::reception}); }
+
+Meter vi_beside(std::size_t others) {
+  return to_and_fro_of("vi.beside" + std::to_string(others) + ".16.oneway", Place::shm, {.others = others},
+                       false, [](ViEnd& end) { end.send(); });
+}
+
+Meter vi_wait() {
   const auto round = [](Cores cores, int) {
-    return run_parties(cores, kTimed, {}, time_sends, {}, [](Party& party, Room&) { answer(party); });
+    return run_parties(cores, kWaits, {}, ask_asleep, {}, answer_asleep);
   };
-  return {.name = prefix(Place::shm) + "vi.send.16.oneway", .round = round, .single_operations = true};
+  return {.name = "shm.vi.wait.16.oneway", .round = round, .single_operations = true};
+}
+
+Meter vi_read() {
+  const auto round = [](Cores cores, int) { return run_parties(cores, kTimed, {}, time_reads, {}, be_read); };
+  return {.name = "shm.vi.read.4096.roundtrip", .round = round, .single_operations = true};
 }
 
 }  // namespace hamlyn::tool::perf

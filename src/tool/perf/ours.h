@@ -100,8 +100,6 @@ Meter blast_bandwidth();
 Meter blast_lossy_bandwidth();
 Meter blast_again();
 Meter blast_bare();
-// VIs (hamlyn/vi.h): 16 bytes to a posted receive, told of in a completion queue, at reliable delivery.
-Meter vi_send();
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tool/perf/our_vi.h"
 #include "tool/perf/report.h"
 
 namespace hamlyn::tool::perf {
@@ -48,7 +49,7 @@ std::string to_text(const Report& report) {
   text += fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "figure", width,
                       "median", "unit", "near", "far", "min", "p99", "p99.9", "max");
   for (const Figure& figure : report.figures) text += figure_row(figure, width);
-  return text;
+  return text + vi_tables(report.figures);
 }
 
 }  // namespace hamlyn::tool::perf
