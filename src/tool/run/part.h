@@ -55,7 +55,7 @@ class Events {
   };
   // Waits until a child has ended, a signal has come, `news` was called, or the time is over; passes lines
   // on.
-  Came wait(std::vector<Lines>& lines, std::chrono::milliseconds timeout);
+  Came wait(std::vector<Lines>& lines, std::chrono::milliseconds timeout, int other = -1);
   // Ends a wait, from any thread.
   void news() const noexcept;
 
