@@ -24,7 +24,7 @@ const char* read_options(const hamlyn_job_options* given, hamlyn::JobOptions& op
   if (asked.go_on > 1) return "go_on is 0 or 1";
   if (asked.timeout < 0) return "a time before now";
   if (asked.timeout != 0)
-    options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(time_of(asked.timeout));
+    options.timeout = std::chrono::ceil<std::chrono::milliseconds>(time_of(asked.timeout));
   options.go_on = asked.go_on != 0;
   return nullptr;
 }
@@ -46,6 +46,17 @@ hamlyn_status hamlyn_job_place(const hamlyn_job* job, std::uint32_t* rank, std::
     *rank = job->it.rank();
     *size = job->it.size();
   });
+}
+
+hamlyn_status hamlyn_job_place_here(const hamlyn_job* job, std::uint32_t* rank, std::uint32_t* size) {
+  return answer(__func__, {job, rank, size}, [&] {
+    *rank = job->it.place().here;
+    *size = job->it.place().size_here;
+  });
+}
+
+const char* hamlyn_job_name(const hamlyn_job* job) {
+  return job == nullptr ? "" : job->it.place().job.c_str();
 }
 
 hamlyn_status hamlyn_job_barrier(hamlyn_job* job, std::int64_t timeout) {

@@ -33,7 +33,7 @@ const char* Desk::join(std::uint32_t rank, bool go_on) {
   if (rank >= ranks_.size()) return "the job has no such rank";
   Rank& one = ranks_[rank];
   if (one.ended) return "that rank has ended";
-  if (one.joined) return "that rank is in the job already";
+  if (one.joined) leave(rank);
   one.joined = true;
   one.go_on = go_on;
   return nullptr;
@@ -43,7 +43,11 @@ void Desk::leave(std::uint32_t rank) noexcept {
   Rank& one = ranks_[rank];
   one.joined = one.came = false;
   one.block.clear();
-  if (std::ranges::none_of(ranks_, &Rank::came)) first_.reset();
+  if (first_ == rank) {
+    const auto other = std::ranges::find_if(ranks_, &Rank::came);
+    first_.reset();
+    if (other != ranks_.end()) first_ = static_cast<std::uint32_t>(other - ranks_.begin());
+  }
   std::erase_if(told_, [&](const Told& told) { return told.rank == rank; });
 }
 
@@ -51,6 +55,7 @@ const char* Desk::meet(std::uint32_t rank, Kind kind, std::span<const std::byte>
   if (rank >= ranks_.size() || !ranks_[rank].joined) return "that rank is not in the job";
   if (kind >= Kind::count || block.size() > Job::kMostBytes) return "there is no such meeting";
   Rank& one = ranks_[rank];
+  if (one.ended) return "that rank has ended";
   if (one.came) return "that rank is in a meeting already";
   if (one.next < round_) {  // that one has failed before this rank came
     HAMLYN_ASSERT(!met_ || one.next > *met_, "without a rank that lives no meeting ends well");
@@ -134,7 +139,7 @@ void Desk::fail(Outcome outcome, std::string words) {
 void Desk::next(Outcome outcome) {
   for (std::uint32_t rank = 0; rank != ranks_.size(); ++rank) {
     Rank& one = ranks_[rank];
-    if (one.came && !one.ended) {
+    if (one.came) {
       const bool met = outcome == Outcome::met;
       told_.push_back({rank, round_, outcome, met ? gathered_.size() : 0, met ? std::string_view{} : words_});
     }

@@ -35,7 +35,6 @@ enum class Outcome : std::uint8_t {
 
 class Desk {
  public:
-  static constexpr std::uint32_t kMostRanks = 1000;
   static constexpr std::size_t kPiece = 7680;              // of what was gathered, at a time
   static constexpr std::uint32_t kNoBytes = 0xffff'ffffu;  // in the place of a length: the rank has ended
 
@@ -50,7 +49,7 @@ class Desk {
 
   explicit Desk(std::uint32_t size) : ranks_(size) {}
 
-  // Lets a rank in. Null, or why not.
+  // Lets a rank in, in the place of another process that was in as this rank. Null, or why not.
   const char* join(std::uint32_t rank, bool go_on);
   // Has a rank in no more. A meeting that it had come to goes on without it having come.
   void leave(std::uint32_t rank) noexcept;

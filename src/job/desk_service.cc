@@ -16,7 +16,8 @@ void check(const char* wrong) {
 }
 
 // Takes time that does not tell how much of it is right.
-bool equal(const Secret& one, const Secret& other) noexcept {
+bool equal(std::span<const std::byte> one, std::span<const std::byte> other) noexcept {
+  if (one.size() != other.size()) return false;
   unsigned differs = 0;
   for (std::size_t i = 0; i != one.size(); ++i) differs |= std::to_integer<unsigned>(one[i] ^ other[i]);
   return differs == 0;
@@ -32,19 +33,25 @@ std::uint32_t DeskService::rank_of(const Call& call) const {
 
 void DeskService::join(Call& call, std::uint32_t rank, const Secret& secret, bool go_on) {
   const std::lock_guard lock(mutex_);
-  if (!equal(secret, secret_)) throw std::runtime_error("the job's secret is another one");
+  if (!equal(secret, terms_.secret)) throw std::runtime_error("the job's secret is another one");
   if (ranks_.contains(call.client())) throw std::runtime_error("that interface is in the job already");
   check(desk_.join(rank, go_on));
+  forget(rank);
   ranks_.emplace(call.client(), rank);
+}
+
+// Another process is that rank from here on, or none.
+void DeskService::forget(std::uint32_t rank) {
+  std::erase_if(ranks_, [&](const auto& each) { return each.second == rank; });
+  meets_[rank].reset();
+  watches_[rank].reset();
 }
 
 void DeskService::leave(Call& call) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t rank = rank_of(call);
   desk_.leave(rank);
-  ranks_.erase(call.client());
-  meets_[rank].reset();
-  watches_[rank].reset();
+  forget(rank);
 }
 
 void DeskService::meet(Call& call, Answer<Met> answer, Kind kind, std::span<const std::byte> block) {
@@ -90,26 +97,34 @@ void DeskService::tell_ends() {
   }
 }
 
-Secret DeskService::enlist(Call& call, const std::string& host, std::uint32_t size,
+Secret DeskService::enlist(Call& call, const std::string& host, const std::string& token, std::uint32_t size,
                            const std::vector<std::string>& hosts) {
   const std::lock_guard lock(mutex_);
-  if (size != desk_.size() || hosts != hosts_)
+  if (size != terms_.size || hosts != terms_.hosts)
     throw std::runtime_error("its command has other ranks or other hosts");
-  if (std::ranges::find(hosts_, host) == hosts_.end()) throw std::runtime_error("the job has no such host");
-  const auto [at, first] = enlisted_.try_emplace(host);
-  if (!first) throw std::runtime_error("that host is in the job already");
-  at->second.interface = call.client();
-  return secret_;
+  const auto found = std::ranges::find(terms_.hosts, host);
+  const auto at = static_cast<std::size_t>(found - terms_.hosts.begin());
+  if (found == terms_.hosts.end() || at == terms_.own)
+    throw std::runtime_error("the job waits for no such host");
+  if (!equal(std::as_bytes(std::span(token)), std::as_bytes(std::span(terms_.token))))
+    throw std::runtime_error("the job starts its hosts itself, and has not started this one");
+  Host& one = enlisted_[at];
+  if (one.interface) throw std::runtime_error("that host is in the job already");
+  one.interface = call.client();
+  return terms_.secret;
+}
+
+std::size_t DeskService::host_of(const Call& call) const {
+  const auto found = std::ranges::find(enlisted_, std::optional(call.client()), &Host::interface);
+  if (found == enlisted_.end()) throw std::runtime_error("that interface is no host of the job");
+  return static_cast<std::size_t>(found - enlisted_.begin());
 }
 
 void DeskService::orders(Call& call, Answer<Order> answer) {
   const std::lock_guard lock(mutex_);
-  for (auto& [name, host] : enlisted_) {
-    if (host.interface != call.client()) continue;
-    host.waits = std::move(answer);
-    return give(host);
-  }
-  throw std::runtime_error("that interface is no host of the job");
+  Host& host = enlisted_[host_of(call)];
+  host.waits = std::move(answer);
+  give(host);
 }
 
 void DeskService::give(Host& host) {
@@ -122,9 +137,10 @@ void DeskService::give(Host& host) {
 void DeskService::report(Call& call, std::uint32_t rank, std::uint32_t status) {
   {
     const std::lock_guard lock(mutex_);
-    const bool known = std::ranges::any_of(
-        enlisted_, [&](const auto& each) { return each.second.interface == call.client(); });
-    if (!known || rank >= desk_.size()) throw std::runtime_error("that interface is no host of the job");
+    if (!block_of(terms_.size, terms_.hosts.size(), host_of(call)).has(rank))
+      throw std::runtime_error("that host has no such rank");
+    const auto again = [&](const RankEnd& each) { return each.rank == rank; };
+    if (std::ranges::any_of(reports_, again)) return;
     reports_.push_back({rank, status});
   }
   reported_();
@@ -143,24 +159,35 @@ bool DeskService::goes_on(std::uint32_t rank) {
 }
 
 void DeskService::order(const Order& what) {
+  constexpr std::size_t kMost = 64;
   const std::lock_guard lock(mutex_);
-  for (auto& [name, host] : enlisted_) {
+  for (std::size_t at = 0; at != enlisted_.size(); ++at) {
+    if (at == terms_.own) continue;
+    Host& host = enlisted_[at];
+    if (host.orders.size() == kMost) host.orders.pop_front();
     host.orders.push_back(what);
     give(host);
   }
 }
 
-bool DeskService::lost(const std::string& host, bool late) {
-  constexpr std::size_t kLooks = 5;  // between two orders it is away for a moment
+bool DeskService::complete() {
   const std::lock_guard lock(mutex_);
-  const auto found = enlisted_.find(host);
-  if (found == enlisted_.end()) return late;
-  Host& one = found->second;
+  for (std::size_t at = 0; at != enlisted_.size(); ++at)
+    if (at != terms_.own && !enlisted_[at].interface) return false;
+  return true;
+}
+
+bool DeskService::lost(std::size_t host, Time now, bool late) {
+  constexpr std::chrono::seconds kAway{30};  // between two orders, on a busy machine
+  const std::lock_guard lock(mutex_);
+  Host& one = enlisted_[host];
+  if (!one.interface) return late;
   if (one.waits) {
-    one.without = 0;
+    one.without.reset();
     return one.waits->cancelled();
   }
-  return ++one.without > kLooks;
+  if (!one.without) one.without = now;
+  return now - *one.without > kAway;
 }
 
 std::vector<RankEnd> DeskService::take_reports() {

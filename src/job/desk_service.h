@@ -2,6 +2,7 @@
 // The desk as a service of calls, which `hamlyn run` has (docs/run.md). Ranks are told apart by their
 // interfaces.
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,15 +17,13 @@
 
 #include "base/namespaces.h"
 #include "hamlyn/rpc.h"
+#include "job/block.h"
 #include "job/desk.h"
+#include "job/name.h"
 
 namespace hamlyn::internal_::job {
 
 using Secret = std::array<std::byte, 16>;
-
-// The name that is registered for a job.
-inline std::string desk_name(const std::string& job) { return "job." + job; }
-inline constexpr std::size_t kMostName = 60;
 
 // How a meeting ended, for one rank: its number, bytes that were gathered, words of a failure, the first of
 // those bytes.
@@ -33,10 +32,25 @@ using Met = std::tuple<Outcome, std::uint64_t, std::uint64_t, std::string, std::
 // An order to another host's `hamlyn run`: a signal, and the ranks that get it.
 using Order = std::vector<std::uint32_t>;
 
+// Facts of a job that the desk knows from its beginning.
+struct Terms {
+  std::uint32_t size = 1;
+  Secret secret{};
+  std::vector<std::string> hosts;
+  std::size_t own = 0;     // which of them has the desk; as many as there are: none
+  std::string token = {};  // other hosts show it; empty: they come by themselves, and have none
+};
+
 class DeskService {
  public:
-  DeskService(std::uint32_t size, const Secret& secret, std::vector<std::string> hosts)
-      : desk_(size), secret_(secret), hosts_(std::move(hosts)), meets_(size), watches_(size) {}
+  using Time = std::chrono::steady_clock::time_point;
+
+  explicit DeskService(Terms terms)
+      : terms_(std::move(terms)),
+        desk_(terms_.size),
+        meets_(terms_.size),
+        watches_(terms_.size),
+        enlisted_(terms_.hosts.size()) {}
 
   // --- for ranks
 
@@ -49,22 +63,26 @@ class DeskService {
 
   // --- for `hamlyn run` on other hosts
 
-  // Takes the command of `host` for a part of this one: both have as many ranks, and the same hosts. Returns
-  // the job's secret.
-  Secret enlist(hamlyn::rpc::Call& call, const std::string& host, std::uint32_t size,
-                const std::vector<std::string>& hosts);
+  // Takes the command of `host` for a part of this one, once: both have as many ranks, and the same hosts.
+  // Returns the job's secret.
+  Secret enlist(hamlyn::rpc::Call& call, const std::string& host, const std::string& token,
+                std::uint32_t size, const std::vector<std::string>& hosts);
   // Answers with the next order.
   void orders(hamlyn::rpc::Call& call, hamlyn::rpc::Answer<Order> answer);
+  // A rank of that host has ended.
   void report(hamlyn::rpc::Call& call, std::uint32_t rank, std::uint32_t status);
 
   // --- for `hamlyn run` on this one
 
   void ended(std::uint32_t rank, std::uint32_t status);
   bool goes_on(std::uint32_t rank);
-  // Gives an order to every other host.
+  // Gives an order to every other host, also to those that come later. Of many that a host does not take the
+  // last ones are kept.
   void order(const Order& what);
-  // Whether that host was there and is not any more, as far as it is known; `late`: or never came.
-  bool lost(const std::string& host, bool late);
+  // Whether every other host has come.
+  bool complete();
+  // Whether that host was there and is not any more; `late`: or never came.
+  bool lost(std::size_t host, Time now, bool late);
   // Takes what other hosts have reported.
   std::vector<RankEnd> take_reports();
   // Called when there is a report: from a thread that serves.
@@ -72,21 +90,22 @@ class DeskService {
 
  private:
   struct Host {
-    std::uint64_t interface = 0;
-    std::size_t without = 0;  // looks at it in a row without it waiting for orders
+    std::optional<std::uint64_t> interface;  // none: it has not come
     std::optional<hamlyn::rpc::Answer<Order>> waits;
+    std::optional<Time> without;  // since then it was not seen to wait for orders
     std::deque<Order> orders;
   };
 
   std::uint32_t rank_of(const hamlyn::rpc::Call& call) const;
+  std::size_t host_of(const hamlyn::rpc::Call& call) const;
+  void forget(std::uint32_t rank);
   void tell_met();
   void tell_ends();
   static void give(Host& host);
 
   std::mutex mutex_;
+  const Terms terms_;
   Desk desk_;
-  const Secret secret_;
-  const std::vector<std::string> hosts_;
   std::map<std::uint64_t, std::uint32_t> ranks_;  // by interface
   std::vector<std::optional<hamlyn::rpc::Answer<Met>>> meets_;
   struct Watch {
@@ -94,7 +113,7 @@ class DeskService {
     std::size_t known;
   };
   std::vector<std::optional<Watch>> watches_;
-  std::map<std::string, Host> enlisted_;
+  std::vector<Host> enlisted_;  // as in the terms
   std::vector<RankEnd> reports_;
   std::function<void()> reported_;
 };

@@ -1,10 +1,12 @@
 #include "hamlyn/job/job.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "base/longest_time.h"
 #include "hamlyn/rpc.h"
 #include "hamlyn/values/error.h"
 #include "job/desk_service.h"
@@ -51,14 +53,30 @@ std::array<std::byte, 16> secret() {
   return out;
 }
 
-// Long enough for what the desk answers, and for what a rank gives.
-constexpr rpc::ClientOptions kCalls{.stacks = 2, .frame = 8064, .result = 8064};
+// Long enough for what the desk answers, and for what a rank gives. A meeting and a watch may be under way
+// when the rank leaves.
+constexpr rpc::ClientOptions kCalls{.stacks = 4, .frame = 8064, .result = 8064};
 
 rpc::ClientOptions calls_with(std::chrono::milliseconds timeout) {
   rpc::ClientOptions out = kCalls;
   out.timeout = timeout;
   return out;
 }
+
+// When a call has to be over.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::nanoseconds timeout)
+      : at_(Clock::now() + std::clamp<std::chrono::nanoseconds>(timeout, std::chrono::nanoseconds{0},
+                                                                internal_::base::kLongestTime)) {}
+  std::chrono::nanoseconds left() const {
+    return std::max<std::chrono::nanoseconds>(at_ - Clock::now(), std::chrono::nanoseconds{0});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point at_;
+};
 
 }  // namespace
 
@@ -67,7 +85,7 @@ JobPlace place_in_job() {
   out.job = variable("HAMLYN_JOB");
   if (out.job.empty()) return out;
   if (out.job.size() > internal_::job::kMostName) throw_senseless("HAMLYN_JOB", out.job);
-  out.size = number("HAMLYN_SIZE", 1, Desk::kMostRanks);
+  out.size = number("HAMLYN_SIZE", 1, internal_::job::kMostRanks);
   out.rank = number("HAMLYN_RANK", 0, out.size - 1);
   out.size_here = number("HAMLYN_LOCAL_SIZE", 1, out.size);
   out.here = number("HAMLYN_LOCAL_RANK", 0, out.size_here - 1);
@@ -82,12 +100,22 @@ struct Job::Inside {
   // Waits for a meeting, which began before or begins now.
   Status meet(Kind kind, std::span<const std::byte> mine, std::chrono::nanoseconds timeout,
               std::vector<std::byte>& all, std::string& why);
-  Status fetch(std::uint64_t round, std::uint64_t bytes, std::vector<std::byte>& all);
+  template <class Pending, class Start>
+  Status begin(std::optional<Pending>& pending, std::chrono::nanoseconds timeout, Start start);
+  Status take_answer(std::chrono::nanoseconds timeout, std::string& why);
+  Status fetch(const Deadline& deadline);
 
   rpc::Client<DeskService> client;
   std::optional<rpc::Pending<Met>> meeting;  // that goes on
   Kind kind = Kind::barrier;                 // of that one
   std::size_t length = 0;                    // and what this rank gave
+  // One that all have come to, and whose bytes have not all been brought.
+  struct Fetch {
+    std::uint64_t round = 0, bytes = 0;
+    std::vector<std::byte> all;
+    std::optional<rpc::Pending<std::vector<std::byte>>> piece;
+  };
+  std::optional<Fetch> fetching;
   std::optional<rpc::Pending<std::vector<RankEnd>>> news;
   std::vector<RankEnd> ends;  // that were not taken yet, the first one last
   std::uint64_t known = 0;    // all that came
@@ -110,27 +138,47 @@ Job::Job(Interface& interface, const JobPlace& place, const JobOptions& options)
 Job::~Job() {
   if (inside_ == nullptr) return;
   inside_->meeting.reset();
+  inside_->fetching.reset();
   inside_->news.reset();
   // A desk that has gone needs to be told nothing.
   static_cast<void>(inside_->client.within(std::chrono::seconds{1}).call<&DeskService::leave>());
 }
 
+// Begins a call that `start` starts, unless one is under way.
+template <class Pending, class Start>
+Status Job::Inside::begin(std::optional<Pending>& pending, std::chrono::nanoseconds timeout, Start start) {
+  if (pending) return Status::ok;
+  const auto begun = [&] {
+    pending.emplace(start());
+    if (pending->status() == Status::queue_full) pending.reset();  // no room on the way now
+    return pending.has_value();
+  };
+  return client.interface().wait_any(begun, timeout);
+}
+
 Status Job::Inside::meet(Kind of, std::span<const std::byte> mine, std::chrono::nanoseconds timeout,
                          std::vector<std::byte>& all, std::string& why) {
-  if (!meeting) {
-    const auto begun = [&] {
-      meeting.emplace(client.start<&DeskService::meet>(of, mine));
-      if (meeting->status() == Status::queue_full) meeting.reset();  // no room on the way now
-      return meeting.has_value();
-    };
-    if (const Status status = client.interface().wait_any(begun, timeout); status != Status::ok)
-      return status;
+  const Deadline deadline(timeout);
+  if (!meeting && !fetching) {
+    const auto start = [&] { return client.start<&DeskService::meet>(of, mine); };
+    if (const Status status = begin(meeting, timeout, start); status != Status::ok) return status;
     kind = of;
     length = mine.size();
   } else if (of != kind || mine.size() != length) {
     why = "this rank is in another meeting, which has timed out and goes on";
     return Status::refused;
   }
+  if (!fetching)
+    if (const Status status = take_answer(deadline.left(), why); status != Status::ok) return status;
+  const Status status = fetch(deadline);
+  if (status == Status::timed_out || status == Status::cancelled) return status;
+  all = std::move(fetching->all);
+  fetching.reset();
+  return status;
+}
+
+// Waits until the meeting is over.
+Status Job::Inside::take_answer(std::chrono::nanoseconds timeout, std::string& why) {
   rpc::Result<Met> result = meeting->wait(timeout);
   if (result.status() == Status::timed_out || result.status() == Status::cancelled) return result.status();
   meeting.reset();
@@ -141,17 +189,24 @@ Status Job::Inside::meet(Kind of, std::span<const std::byte> mine, std::chrono::
   auto& [outcome, round, bytes, words, first] = *result;
   why = std::move(words);
   if (outcome != Outcome::met) return outcome == Outcome::ended ? Status::link_ended : Status::refused;
-  all = std::move(first);
-  return fetch(round, bytes, all);
+  fetching = Fetch{round, bytes, std::move(first), std::nullopt};
+  return Status::ok;
 }
 
 // Brings what did not fit into the answer.
-Status Job::Inside::fetch(std::uint64_t round, std::uint64_t bytes, std::vector<std::byte>& all) {
+Status Job::Inside::fetch(const Deadline& deadline) {
+  auto& [round, bytes, all, piece] = *fetching;
   while (all.size() < bytes) {
-    auto piece = client.call<&DeskService::gathered>(round, std::uint64_t{all.size()});
-    if (!piece) return piece.status();
-    if (piece->empty()) return Status::broken;
-    all.insert(all.end(), piece->begin(), piece->end());
+    const auto start = [&, at = std::uint64_t{all.size()}, of = round] {
+      return client.start<&DeskService::gathered>(of, at);
+    };
+    if (const Status status = begin(piece, deadline.left(), start); status != Status::ok) return status;
+    auto result = piece->wait(deadline.left());
+    if (result.status() == Status::timed_out || result.status() == Status::cancelled) return result.status();
+    piece.reset();
+    if (!result) return result.status();
+    if (result->empty()) return Status::broken;
+    all.insert(all.end(), result->begin(), result->end());
   }
   return all.size() == bytes ? Status::ok : Status::broken;
 }
@@ -206,11 +261,14 @@ Status Job::all_gather(std::span<const std::byte> mine,
 Status Job::ended(RankEnd& out, std::chrono::nanoseconds timeout) {
   if (inside_ == nullptr) return Status::timed_out;
   if (inside_->ends.empty()) {
-    if (!inside_->news) inside_->news.emplace(inside_->client.start<&DeskService::watch>(inside_->known));
-    auto result = inside_->news->wait(timeout);
+    const Deadline deadline(timeout);
+    const auto start = [&] { return inside_->client.start<&DeskService::watch>(inside_->known); };
+    if (const Status status = inside_->begin(inside_->news, timeout, start); status != Status::ok)
+      return status;
+    auto result = inside_->news->wait(deadline.left());
     if (result.status() == Status::timed_out || result.status() == Status::cancelled) return result.status();
     inside_->news.reset();
-    if (!result) return result.status() == Status::queue_full ? Status::timed_out : result.status();
+    if (!result) return result.status();
     if (result->empty()) return Status::broken;
     inside_->ends.assign(result->rbegin(), result->rend());
     inside_->known += result->size();

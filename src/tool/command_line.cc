@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "job/name.h"
 #include "tool/failure.h"
 #include "tool/perf/words.h"
 #include "tool/words.h"
@@ -128,7 +129,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       *app.add_subcommand("run", "Start 'PROGRAM [ARGUMENTS...]', behind the options, as the ranks of a job");
   command.add_option("-n,--ranks", options.ranks, "How many, 1 by default")
       ->type_name("N")
-      ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1000}));
+      ->check(CLI::Range(std::uint32_t{1}, internal_::job::kMostRanks));
   command.add_option("--hosts", options.hosts, "The hosts that share them, in blocks; by default this one")
       ->type_name("HOST,...")
       ->delimiter(',');

@@ -75,7 +75,9 @@ TEST_P(ShmGrowth, waits_for_the_peer_to_leave_the_former_ring_and_is_told) {
   EXPECT_EQ(other.counters->doorbells, 1u);
   link().disarm();
   other.disarm();
+  const auto told = alice.settles;
   EXPECT_TRUE(alice.core.something_to_do());
+  EXPECT_EQ(alice.settles, told + 1) << "a thread that waits for a longer ring looks again";
   ASSERT_EQ(terminus.send_fast(slot.ticket(), pattern(8192, 1), 0, 0), Status::queue_full);
   EXPECT_TRUE(link().wants_growth());
 }

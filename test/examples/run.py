@@ -124,6 +124,9 @@ def knock_first(program, peer, start):
     return strangers
 
 
+JOBS = ("job_ring",)  # examples that are ranks of a job
+
+
 def main(daemon, program, gives_up=None, peer=None):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "HAMLYN_DAEMON": daemon, "XDG_RUNTIME_DIR": folder}
@@ -134,7 +137,8 @@ def main(daemon, program, gives_up=None, peer=None):
         name = pathlib.Path(program).name
         if name == "market_data":
             start_daemon(peer, start)
-        first = run([program], **start)
+        ranks = [pathlib.Path(daemon).with_name("hamlyn"), "run", "-n", "3"] if name in JOBS else []
+        first = run([*ranks, program], **start)
         strangers = knock_first(first, peer, start) if name == "market_data" else None
         other = run([gives_up, DOORS[name].format(first.pid)], **start) if name in DOORS else None
         if name == "guide" and (other.communicate(timeout=60)[0] != "ok\n" or first.stdout.readline() != "\n"):
@@ -182,6 +186,7 @@ def main(daemon, program, gives_up=None, peer=None):
             "sends": "64 messages of 200000 bytes, 8 at a time",
             "termini": "3 termini have sent 8 messages each",
             "remote": "1000 jobs, each done once",
+            "job_ring": "the token was given 3 times\n" * 3,
             "rpc_bank": "three tellers have gone, and the bank has 30000 cents",
             "vi_files": "A file came by RDMA write",
             "vi_pingpong": "1000 times to and fro",

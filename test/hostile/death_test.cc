@@ -228,6 +228,7 @@ TEST_P(HostileDeath, ADeathIsToldWithoutTheDaemon) {
 // Nobody but the kernel can tell then.
 TEST_P(HostileDeath, ADeathIsToldWithoutTheDaemonThoughAChildHasTheSocket) {
   World world(options());
+  world.expect_goes_on();  // the neighbour has its link, and all that it maps
   const std::uint64_t before = world.report().mappings;
   Actor peer = world.rogue([&](Line& line, Rogue& self) -> int {
     const RogueLink link = self.connect(world.victim());

@@ -109,7 +109,6 @@ TEST_F(JobDesk, lets_those_that_go_on_meet_without_the_others) {
 TEST_F(JobDesk, refuses_what_cannot_be) {
   with(2);
   EXPECT_STREQ(desk->join(2, false), "the job has no such rank");
-  EXPECT_STREQ(desk->join(1, false), "that rank is in the job already");
   EXPECT_STREQ(desk->meet(2, Kind::barrier, {}), "that rank is not in the job");
   EXPECT_STREQ(desk->meet(0, Kind::count, {}), "there is no such meeting");
   EXPECT_STREQ(desk->meet(0, Kind::bytes, bytes(Job::kMostBytes + 1, 0)), "there is no such meeting");
@@ -121,6 +120,34 @@ TEST_F(JobDesk, refuses_what_cannot_be) {
   EXPECT_EQ(desk->meet(0, Kind::barrier, {}), nullptr) << "it had left the meeting";
   desk->ended(1, 0);
   EXPECT_STREQ(desk->join(1, false), "that rank has ended");
+  EXPECT_STREQ(desk->meet(1, Kind::barrier, {}), "that rank has ended");
+}
+
+// A process that a rank has started may be in the job, and live longer.
+TEST_F(JobDesk, tells_what_waits_for_a_rank_that_has_ended) {
+  with(2);
+  come(0);
+  desk->ended(0, 0);
+  come(1);
+  EXPECT_EQ(take().size(), 2u);
+}
+
+TEST_F(JobDesk, takes_another_process_in_the_place_of_the_first) {
+  with(2);
+  come(0);
+  EXPECT_EQ(desk->join(0, false), nullptr);
+  come(1);
+  EXPECT_TRUE(take().empty()) << "who came has been replaced";
+  come(0);
+  EXPECT_EQ(take().size(), 2u);
+}
+
+TEST_F(JobDesk, names_who_is_still_there_when_the_first_one_has_left) {
+  with(3);
+  come(0), come(2);
+  desk->leave(0);
+  come(1, Kind::bytes);
+  EXPECT_EQ(take()[1].second, "rank 2 is in a barrier, rank 1 in an all-gather of bytes");
 }
 
 // Ranks that come in any order, do different things now and then, leave, join again and end: each is told of
@@ -150,14 +177,16 @@ TEST_F(JobDesk, holds_over_random_orders) {
     };
     for (int step = 0; step != 200; ++step) {
       const std::uint32_t rank = below(ranks);
-      if (ended[rank]) continue;
+      if (ended[rank]) {
+        ASSERT_NE(all.meet(rank, Kind::barrier, {}), nullptr);
+        continue;
+      }
       if (below(100) == 0) {
         ended[rank] = true;
-        waits[rank] = false;
         all.ended(rank, below(2));
       } else if (below(50) == 0) {
         waits[rank] = false;
-        all.leave(rank);
+        if (below(2) == 0) all.leave(rank);
         ASSERT_EQ(all.join(rank, go_on), nullptr);
       } else if (!waits[rank]) {
         waits[rank] = true;
@@ -173,7 +202,7 @@ TEST_F(JobDesk, holds_over_random_orders) {
           ASSERT_EQ(all.meet(rank, Kind::barrier, {}), nullptr);
           drain();
         }
-    EXPECT_EQ(std::ranges::count(waits, true), 0);
+    for (std::uint32_t rank = 0; rank != ranks; ++rank) EXPECT_TRUE(!waits[rank] || ended[rank]);
   }
 }
 

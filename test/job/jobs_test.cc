@@ -1,4 +1,6 @@
 // Jobs, as their users start them.
+#include <fcntl.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,6 +10,8 @@
 #include <sstream>
 
 #include "test/process/tool_world.h"
+#include "test/support/two_nodes.h"
+#include "tool/run/options.h"
 
 namespace hamlyn::test {
 namespace {
@@ -58,8 +62,8 @@ TEST_F(Jobs, a_program_that_is_started_alone_is_a_job_of_one) {
 TEST_F(Jobs, the_others_are_told_of_a_rank_that_fails_and_ended) {
   const Finished finished = run({"-n", "3", "--label"}, "fail_one");
   EXPECT_EQ(finished.status, 3) << finished.err;
-  for (const std::string& each : lines(finished.out))
-    EXPECT_TRUE(each == "[0] 1 has ended with 3" || each == "[2] 1 has ended with 3") << each;
+  EXPECT_EQ(lines(finished.out),
+            (std::vector<std::string>{"[0] 1 has ended with 3", "[2] 1 has ended with 3"}));
 }
 
 TEST_F(Jobs, ranks_that_ask_to_go_on_meet_without_those_that_have_ended) {
@@ -88,6 +92,27 @@ TEST_F(Jobs, a_meeting_that_times_out_goes_on) {
   EXPECT_EQ(finished.status, 0) << finished.err;
 }
 
+TEST_F(Jobs, are_left_in_the_middle_of_whatever_goes_on) {
+  const Finished finished = run({"-n", "2"}, "leave_in_the_middle");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+TEST_F(Jobs, take_another_process_of_a_rank_in_the_place_of_one_that_was_killed) {
+  const Finished finished = run({"-n", "2"}, "come_again", world.file("again"));
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+TEST_F(Jobs, end_when_a_rank_is_killed_at_any_moment) {
+  for (unsigned i = 0; i != 8; ++i) {
+    // A rank's own shell kills it after so many turns of a loop, wherever it is then.
+    const std::string script = "\"$0\" meet & i=0; while [ $i -lt " + std::to_string(i * i * 40) +
+                               " ]; do i=$((i+1)); done; [ $HAMLYN_RANK != 1 ] || kill -9 $!; wait $!";
+    Command command = world.start({"run", "-n", "3", "sh", "-c", script, program_});
+    const int status = command.wait().status;
+    EXPECT_TRUE(status == 0 || status == 128 + SIGKILL) << status;
+  }
+}
+
 TEST_F(Jobs, leave_nothing_behind) {
   const std::string file = world.file("pid");
   EXPECT_EQ(run({"-n", "1"}, "leave_behind", file).status, 0);
@@ -101,6 +126,49 @@ TEST_F(Jobs, leave_nothing_behind_when_the_command_is_killed) {
   command.signal(SIGKILL);
   EXPECT_EQ(command.wait().status, 128 + SIGKILL);
   EXPECT_TRUE(eventually([&] { return !alive(file); }));
+}
+
+TEST_F(Jobs, leave_processes_alone_that_were_there_before) {
+  const std::string file = world.file("pid");
+  const std::string script = "sleep 1000 & echo $! > " + file + "; exec " + program("hamlyn") + " run true";
+  Command command({"/bin/sh", "-c", script}, {.environment = world.environment()});
+  const Finished finished = command.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_TRUE(alive(file));
+  ::kill(std::stoi(read_file(file)), SIGKILL);
+}
+
+TEST_F(Jobs, hear_of_ends_that_their_starter_wanted_unseen) {
+  Command command({"/usr/bin/env", "--ignore-signal=CHLD", program("hamlyn"), "run", "-n", "2", "true"},
+                  {.environment = world.environment()});
+  EXPECT_EQ(command.wait().status, 0);
+}
+
+TEST_F(Jobs, end_by_a_signal_while_a_rank_writes_as_fast_as_it_can) {
+  Pipe pipe;  // that nobody reads
+  for (const bool labelled : {true, false}) {
+    std::vector<std::string> words{"run", "-n", "2", "yes"};
+    if (labelled) words.insert(words.begin() + 1, "--label");
+    Command command = world.start(words, {.output_fd = pipe.write.get()});
+    ASSERT_TRUE(eventually([&] { return world.names() == 1; }));
+    command.signal(SIGTERM);
+    EXPECT_EQ(command.wait().status, 128 + SIGTERM);
+    ASSERT_TRUE(eventually([&] { return world.names() == 0; }));
+  }
+}
+
+TEST_F(Jobs, end_though_somebody_is_left_who_writes_for_ever) {
+  const Finished finished = world.run({"run", "--label", "sh", "-c", "yes & echo started"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+TEST_F(Jobs, say_that_what_ranks_write_cannot_be_passed_on) {
+  const base::FileDescriptor full{::open("/dev/full", O_WRONLY | O_CLOEXEC)};
+  ASSERT_TRUE(full);
+  Command command = world.start({"run", "--label", "echo", "lost"}, {.output_fd = full.get()});
+  const Finished finished = command.wait();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("cannot be passed on"), std::string::npos) << finished.err;
 }
 
 TEST_F(Jobs, pass_signals_on) {
@@ -202,7 +270,7 @@ TEST_F(Jobs, strangers_are_let_into_none) {
 #ifdef HAMLYN_JOB_RANK_C
 TEST_F(Jobs, have_ranks_in_c) {
   for (const char* const ranks : {"1", "3"}) {
-    const Finished finished = world.run({"run", "-n", ranks, HAMLYN_JOB_RANK_C});
+    const Finished finished = world.run({"run", "-n", ranks, "--job", "of_c", HAMLYN_JOB_RANK_C});
     EXPECT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(lines(finished.out).size(), std::stoul(ranks));
   }
@@ -221,6 +289,72 @@ TEST_F(Jobs, of_several_hosts_are_started_by_a_template) {
 TEST_F(Jobs, of_several_hosts_are_started_by_a_host_that_is_none_of_them) {
   const Finished finished = run({"-n", "4", "--hosts", "ant,bee", "--via", "env VIA={host}"}, "fail_one");
   EXPECT_EQ(finished.status, 3) << finished.err;
+}
+
+TEST_F(Jobs, of_one_other_host_end_with_the_rank_that_fails) {
+  const Finished finished = run({"-n", "3", "--hosts", "bee", "--via", "env VIA={host}"}, "fail_one");
+  EXPECT_EQ(finished.status, 3) << finished.err;
+}
+
+TEST_F(Jobs, give_rank_0_of_another_host_the_input) {
+  const Finished finished = world
+                                .start({"run", "-n", "2", "--hosts", "ant,bee", "--at", "bee", "--via",
+                                        "env VIA={host}", "--label", "wc", "-c"},
+                                       {.input = "12345"})
+                                .wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(lines(finished.out), (std::vector<std::string>{"[0] 5", "[1] 0"}));
+}
+
+// Other hosts are there as long as they say so, and not as long as this one has nothing else to do.
+TEST_F(Jobs, keep_their_hosts_while_ranks_write_much) {
+  const std::string script =
+      "[ $HAMLYN_RANK = 1 ] || i=0; while [ ${i:-5000} -lt 5000 ]; do echo $i; i=$((i+1)); done";
+  const Finished finished = world.run({"run", "-n", "2", "--hosts", "ant,bee", "--at", "ant", "--via",
+                                       "env VIA={host}", "--label", "sh", "-c", script});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(lines(finished.out).size(), 5000u);
+}
+
+TEST_F(Jobs, of_several_hosts_lose_no_line_of_any) {
+  const Finished finished =
+      world.run({"run", "-n", "4", "--hosts", "ant,bee", "--via", "env VIA={host}", "--label", "seq", "500"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(lines(finished.out).size(), 2000u);
+}
+
+TEST_F(Jobs, that_wait_for_a_host_end_by_a_signal) {
+  Command leader =
+      start({"-n", "2", "--hosts", "ant,bee", "--at", "ant", "--job", "waits"}, "wait_for_signal");
+  ASSERT_TRUE(eventually([&] { return leader.out() == "waits\n"; }));
+  leader.signal(SIGTERM);
+  EXPECT_EQ(leader.wait().status, 128 + SIGTERM);
+  Command follower = start({"-n", "2", "--hosts", "ant,bee", "--at", "bee", "--job", "none"}, "meet");
+  ASSERT_TRUE(eventually([&] { return world.attached() != 0; }));
+  follower.signal(SIGINT);
+  EXPECT_EQ(follower.wait().status, 128 + SIGINT);
+}
+
+// The command of a host that the job has not got, has itself, or starts itself.
+TEST_F(Jobs, hosts_that_a_job_does_not_wait_for_are_refused) {
+  const std::string file = world.file("pid");
+  Command first = start({"-n", "2", "--job", "alone"}, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  const std::string host = "\"" + tool::own_host() + "\"";
+  for (const std::string& each : {host, std::string("\"bee\"")}) {
+    const std::string told =
+        R"({"ranks":2,"hosts":[)" + host + R"(],"at":)" + each +
+        R"(,"job":"alone","label":false,"bind":false,"token":"","program":["74727565"],"folder":"2f"})";
+    std::string word;
+    for (const char letter : told) word += fmt::format("{:02x}", static_cast<unsigned char>(letter));
+    const Finished finished = world.run({"run", "--agent", word});
+    EXPECT_NE(finished.status, 0);
+    EXPECT_NE(finished.err.find(each == host ? "waits for no such host" : "not one of the hosts"),
+              std::string::npos)
+        << finished.err;
+  }
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait().status, 128 + SIGTERM);
 }
 
 TEST_F(Jobs, of_several_hosts_start_themselves) {
@@ -268,6 +402,54 @@ TEST_F(Jobs, hosts_whose_commands_differ_are_refused) {
   EXPECT_NE(other.err.find("jobs_differ"), std::string::npos) << other.err;
   leader.signal(SIGTERM);
   EXPECT_NE(leader.wait().status, 0);
+}
+
+// Ranks of two nodes, which find each other by names of the cluster.
+class FarJobs : public Jobs {
+ protected:
+  // The part of a job of two hosts that runs at this one.
+  Command start_at(int node, const std::string& word, const std::string& file = {}) {
+    return start({"-n", "4", "--hosts", "ant,bee", "--at", node == 1 ? "ant" : "bee", "--job", "far",
+                  "--node", nodes.at(node).node, "--json"},
+                 word, file);
+  }
+
+  TwoNodes nodes;
+};
+
+TEST_F(FarJobs, meet) {
+  Command second = start_at(2, "meet"), first = start_at(1, "meet");
+  const Finished led = first.wait(), followed = second.wait();
+  EXPECT_EQ(led.status, 0) << led.err;
+  EXPECT_EQ(followed.status, 0) << followed.err;
+  EXPECT_EQ(lines(led.out), (std::vector<std::string>{"met as 0 of 4 in far", "met as 1 of 4 in far"}));
+  EXPECT_EQ(lines(followed.out), (std::vector<std::string>{"met as 2 of 4 in far", "met as 3 of 4 in far"}));
+}
+
+TEST_F(FarJobs, are_told_of_a_rank_that_fails) {
+  Command first = start_at(1, "fail_one"), second = start_at(2, "fail_one");
+  const Finished led = first.wait(), followed = second.wait();
+  EXPECT_EQ(led.status, 3) << led.err;
+  EXPECT_NE(followed.status, 0) << followed.err;
+  EXPECT_EQ(lines(followed.out), std::vector<std::string>(2, "1 has ended with 3"));
+}
+
+TEST_F(FarJobs, end_with_a_host_that_is_killed) {
+  const std::string file = world.file("pid");
+  Command first = start_at(1, "wait_for_signal"), second = start_at(2, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  second.signal(SIGKILL);
+  EXPECT_EQ(first.wait().status, 255);
+  EXPECT_TRUE(eventually([&] { return !alive(file); }));
+}
+
+TEST_F(FarJobs, end_with_the_host_that_leads) {
+  const std::string file = world.file("pid");
+  Command first = start_at(1, "wait_for_signal"), second = start_at(2, "hang_behind", file);
+  ASSERT_TRUE(eventually([&] { return ::access(file.c_str(), F_OK) == 0; }));
+  first.signal(SIGKILL);
+  EXPECT_EQ(second.wait().status, 1);
+  EXPECT_TRUE(eventually([&] { return !alive(file); }));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A rank of a job, for tests: does what its first word says.
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -52,12 +53,17 @@ int meet(Job& job) {
 
 // Rank 1 fails; the others are told, and wait to be ended.
 int fail_one(Job& job) {
+  sigset_t until_told;
+  ::sigemptyset(&until_told);
+  ::sigaddset(&until_told, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &until_told, nullptr);  // on a busy machine it may come first
   if (const Status status = job.barrier(); status != Status::ok) return fail(job, "barrier", status);
   if (job.rank() == 1) return 3;
   RankEnd end;
   if (const Status status = job.ended(end, 30s); status != Status::ok) return fail(job, "ended", status);
   fmt::print("{} has ended with {}\n", end.rank, end.status);
   std::fflush(stdout);
+  ::sigprocmask(SIG_UNBLOCK, &until_told, nullptr);
   for (;;) ::pause();
 }
 
@@ -112,6 +118,41 @@ int come_late(Job& job, const std::string& file) {
   return status == Status::ok ? 0 : fail(job, "barrier", status);
 }
 
+// A rank that has a meeting and a wait for ends under way leaves, and comes again.
+int leave_in_the_middle(Interface& interface) {
+  for (int i = 0; i != 3; ++i) {
+    Job job(interface);
+    RankEnd end;
+    if (const Status status = job.ended(end, 0ns); status != Status::timed_out)
+      return fail(job, "ended", status);
+    if (job.rank() != 0) continue;
+    if (const Status status = job.barrier(0ns); status != Status::timed_out)
+      return fail(job, "barrier", status);
+  }
+  Job job(interface);
+  const Status status = job.barrier();
+  return status == Status::ok ? 0 : fail(job, "barrier", status);
+}
+
+// A process of the rank that is killed in a meeting is replaced by the next one.
+int come_again(const std::string& file) {
+  const pid_t first = ::fork();
+  if (first == 0) {
+    Interface interface;
+    Job job(interface);
+    if (job.barrier(0ns) == Status::timed_out) ::kill(::getpid(), SIGKILL);
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(first, &status, 0);
+  if (!WIFSIGNALED(status)) return 10;
+  Interface interface;
+  Job job(interface);
+  std::ofstream(file) << "again";
+  const Status met = job.barrier();
+  return met == Status::ok ? 0 : fail(job, "barrier", met);
+}
+
 // Leaves a process behind that has a session of its own, and tells its number.
 int leave_behind(const std::string& file) {
   if (::fork() == 0) {
@@ -144,10 +185,16 @@ int run(const std::string& word, const std::string& file) {
     for (;;) ::pause();
   }
   if (word == "wait_for_signal") return wait_for_signal();
+  if (word == "come_again" && place_in_job().rank == 0) return come_again(file);
   Interface interface;
   if (word == "go_on") return go_on(interface);
+  if (word == "leave_in_the_middle") return leave_in_the_middle(interface);
   Job job(interface);
   if (word == "again") return 0;
+  if (word == "come_again") {
+    while (!std::ifstream(file)) ::sched_yield();
+    return job.barrier() == Status::ok ? 0 : 11;
+  }
   if (word == "fail_one") return fail_one(job);
   if (word == "disagree") return disagree(job);
   if (word == "leave_early") return leave_early(job);

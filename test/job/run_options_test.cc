@@ -13,7 +13,7 @@ TEST(RunOptions, deal_ranks_in_blocks) {
     for (std::size_t hosts = 1; hosts <= ranks; ++hosts) {
       std::uint32_t next = 0;
       for (std::size_t host = 0; host != hosts; ++host) {
-        const Block block = block_of(ranks, hosts, host);
+        const auto block = internal_::job::block_of(ranks, hosts, host);
         EXPECT_EQ(block.first, next);
         EXPECT_GE(block.ranks, ranks / hosts);
         EXPECT_LE(block.ranks, ranks / hosts + 1);
@@ -44,12 +44,14 @@ TEST(RunOptions, what_an_agent_is_told_comes_back_whole) {
   options.hosts = {"ant", "bee"};
   options.job = "night";
   options.label = true;
-  options.program = {"./a b", "$HOME", "'\"\n", ""};
-  const std::string word = agent_of(options, "bee", "/some where");
+  options.token = "00ff";
+  options.program = {"./a b", "$HOME", "'\"\n", "", "\xff\xfe"};
+  const std::string word = agent_of(options, "bee", "/some where\xff");
   EXPECT_EQ(word.find_first_not_of("0123456789abcdef"), std::string::npos);
   std::string folder;
   const RunOptions back = options_of(word, folder);
-  EXPECT_EQ(folder, "/some where");
+  EXPECT_EQ(folder, "/some where\xff");
+  EXPECT_EQ(back.token, "00ff");
   EXPECT_EQ(back.at, "bee");
   EXPECT_EQ(back.program, options.program);
   EXPECT_EQ(back.hosts, options.hosts);
@@ -72,12 +74,18 @@ TEST(RunOptions, are_completed) {
   EXPECT_EQ(place_of(one), 0u);
   EXPECT_NE(one.job, completed({}).job);
   const RunOptions via = completed({.ranks = 2, .hosts = {"x-1", "y:2"}, .via = "ssh {host}"});
+  EXPECT_TRUE(has_others(via));
+  EXPECT_FALSE(has_others(one));
+  EXPECT_TRUE(has_others(completed({.hosts = {"x"}, .via = "ssh x"}))) << "the one host is another";
+  EXPECT_EQ(own_block(via).ranks, 0u);
   EXPECT_EQ(place_of(via), 2u) << "this host is none of them, and starts them all";
   EXPECT_EQ(place_of(completed({.ranks = 2, .hosts = {"x", own_host()}, .job = "j"})), 1u);
 }
 
 TEST(RunOptions, that_cannot_be_are_refused) {
   EXPECT_THROW(completed({.hosts = {"x"}}), Failure) << "neither a name nor a template";
+  EXPECT_THROW(completed({.hosts = {"x"}, .via = "  "}), Failure) << "no word";
+  EXPECT_THROW(completed({.ranks = 2, .hosts = {"x", "y"}, .via = "ssh x"}), Failure) << "which host?";
   EXPECT_THROW(completed({.ranks = 1, .hosts = {"x", "y"}, .via = "v"}), Failure) << "fewer ranks than hosts";
   EXPECT_THROW(completed({.ranks = 2, .hosts = {"x", "x"}, .via = "v"}), Failure);
   EXPECT_THROW(completed({.hosts = {"x"}, .at = "y", .via = "v"}), Failure);

@@ -41,6 +41,7 @@ const std::map<std::string, std::vector<Words>> kPrinting{
     {"top", {{"top", "-n", "1", "-i", "0.01"}, {"top", "-n", "1", "-i", "0.01", "--json"}}},
     {"calls",
      {{"calls", "answers"}, {"calls", "answers", "--json"}, {"calls", "answers", "minus", "5", "3"}}},
+    {"run", {{"run", "--label", "echo", "here"}}},
     {"doctor", {{"doctor"}, {"doctor", "--json"}}},
     {"perf", {{"perf", "--list"}, {"perf", "--json", "--only", R"(limit\.copy\..*)"}}},
 };
@@ -49,7 +50,7 @@ const std::map<std::string, std::vector<Words>> kPrinting{
 class ToolWritten : public testing::Test {
  protected:
   Finished run(Words words, const Command::Options& options) {
-    if (words[0] == "perf" || words[0] == "doctor" || words.back() == "--help")
+    if (words[0] == "perf" || words[0] == "doctor" || words[0] == "run" || words.back() == "--help")
       return world_.run(words, options);
     words.insert(words.end(), {"--node", node_});
     std::optional<Command> partner;

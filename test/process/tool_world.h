@@ -2,6 +2,7 @@
 // A node of its own for one test of the command `hamlyn`: its own folder for the daemon's socket, its own
 // daemon, started by the first command and ended with the test.
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class World {
   std::size_t attached();
   std::size_t names();
 
+  // Environment that makes any program one of this node.
+  std::map<std::string, std::string> environment() const { return {{"XDG_RUNTIME_DIR", runtime_.path()}}; }
   // Where its daemon listens.
   std::string socket() const { return runtime_.file("hamlyn/node.sock"); }
 

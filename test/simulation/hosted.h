@@ -81,7 +81,7 @@ void with_a_death_at_any_time(std::uint64_t victim, Program program) {
   constexpr std::uint64_t kLast = 1'200'000;
   const char* const often = std::getenv("HAMLYN_TEST_DEATHS");  // so many times as many
   const std::uint64_t step =
-      often == nullptr ? kStep : kStep / static_cast<std::uint64_t>(std::max(std::atoi(often), 1));
+      often == nullptr ? kStep : kStep / std::max(std::strtoull(often, nullptr, 10), 1ull);
   for (std::uint64_t time = 0; time < kLast && !testing::Test::HasFailure(); time += step) {
     SCOPED_TRACE(time);
     Hosted hosted;

@@ -1,9 +1,10 @@
-// Which program is started as the daemon.
+// Which program is started as the daemon, and which socket is its.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "node/client/greet.h"
 #include "node/client/start.h"
 
 namespace hamlyn::node {
@@ -19,6 +20,16 @@ TEST(StartNode, WhoHasMoreRightsThanItsCallerTakesNoProgramFromIt) {
   ASSERT_EQ(::unsetenv("HAMLYN_DAEMON"), 0);
   EXPECT_EQ(find_daemon({}, true), installed);
   EXPECT_EQ(find_daemon("/asked/for", true), "/asked/for");  // by the program itself
+}
+
+TEST(StartNode, WhoHasMoreRightsThanItsCallerTakesNoSocketFromIt) {
+  ASSERT_EQ(::setenv("HAMLYN_NODE", "/somewhere/else", 1), 0);
+  EXPECT_EQ(named_socket({}, false), "/somewhere/else");
+  EXPECT_EQ(named_socket({}, true), "");
+  EXPECT_EQ(named_socket("/asked/for", false), "/asked/for");
+  EXPECT_EQ(named_socket("/asked/for", true), "/asked/for");
+  ASSERT_EQ(::unsetenv("HAMLYN_NODE"), 0);
+  EXPECT_EQ(named_socket({}, false), "");
 }
 
 }  // namespace

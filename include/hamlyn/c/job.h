@@ -14,18 +14,22 @@ typedef struct hamlyn_job hamlyn_job;
 // As hamlyn::JobOptions. NULL: all defaults.
 typedef struct hamlyn_job_options {
   size_t size;      // of this struct
-  int64_t timeout;  // nanoseconds to find the job; 0: 5 s
+  int64_t timeout;  // nanoseconds to be let in; 0: 60 s
   uint32_t go_on;   // 1: when another rank fails this one is told, and not ended
 } hamlyn_job_options;
 
-// Joins the job that the environment names, or makes a job of one. invalid: the environment, or an argument;
-// refused: the job does not let it in; timed_out, link_ended: the job has ended; no_buffer.
+// Joins the job that the environment names, or makes a job of one. invalid_argument: also of the environment;
+// not_permitted: the job does not let it in; peer_died, timed_out: the job has ended; out_of_memory, forked.
 HAMLYN_NODISCARD hamlyn_status hamlyn_job_make(hamlyn_interface* interface, const hamlyn_job_options* options,
                                                hamlyn_job** made);
 HAMLYN_NODISCARD hamlyn_status hamlyn_job_free(hamlyn_job* job);
 
 // Which rank of how many this is, from 0.
 HAMLYN_NODISCARD hamlyn_status hamlyn_job_place(const hamlyn_job* job, uint32_t* rank, uint32_t* size);
+// Which rank of how many on this host this is.
+HAMLYN_NODISCARD hamlyn_status hamlyn_job_place_here(const hamlyn_job* job, uint32_t* rank, uint32_t* size);
+// The job's name, as long as the handle is there; "" if there is none. Never NULL.
+const char* hamlyn_job_name(const hamlyn_job* job);
 // Waits until every rank is here. As hamlyn::Job::barrier.
 HAMLYN_NODISCARD hamlyn_status hamlyn_job_barrier(hamlyn_job* job, int64_t timeout);
 // Gives `length` bytes to all, and takes as many of each rank into `all`, which has room for one after the

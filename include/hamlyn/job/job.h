@@ -41,8 +41,8 @@ struct RankEnd {
 
 // Options of a Job.
 struct JobOptions {
-  bool go_on = false;                       // when another rank fails this one is told, and not ended
-  std::chrono::milliseconds timeout{5000};  // to find the job's desk
+  bool go_on = false;                         // when another rank fails this one is told, and not ended
+  std::chrono::milliseconds timeout{60'000};  // to be let into the job, which many do at once
 };
 
 // A process's part of a job. Threads: any; one at a time in a meeting, and one in `ended`. Owner: who made
@@ -52,8 +52,9 @@ class Job {
   // The most bytes that a rank gives to an all-gather.
   static constexpr std::size_t kMostBytes = 8000;
 
-  // Joins the job that the environment names. Throws Error: invalid_argument (the environment);
-  // not_permitted: the desk says why; as Interface::lookup: the job has ended.
+  // Joins the job that the environment names, in the place of another process that is in it as this rank.
+  // Throws Error: invalid_argument (the environment); not_permitted: the desk says why; as Interface::lookup:
+  // the job has ended.
   explicit Job(Interface& interface, const JobOptions& options = {});
   // Joins as what `place` says.
   Job(Interface& interface, const JobPlace& place, const JobOptions& options = {});
@@ -76,7 +77,7 @@ class Job {
   Status all_gather(std::span<const std::byte> mine, std::vector<std::optional<std::vector<std::byte>>>& all,
                     std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max());
   // Gives as many bytes as each other rank does, and takes those of all, rank by rank; zeros of one that has
-  // ended, as above.
+  // ended, as above. As `barrier`; too_long.
   Status all_gather(std::span<const std::byte> mine, std::vector<std::byte>& all,
                     std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max());
   // Gives a value to all, and takes that of each rank, as the one before. As `barrier`.

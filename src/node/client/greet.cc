@@ -21,16 +21,9 @@ bool may_start(const ClientOptions& options, const std::string& path) {
   return options.start_node && path != kServiceSocket;
 }
 
-// The socket that the program names, or whoever has started it; empty: neither does.
-std::string named_socket(const ClientOptions& options) {
-  if (!options.socket.empty()) return options.socket;
-  const char* const named = ::secure_getenv("HAMLYN_NODE");
-  return named == nullptr ? std::string() : named;
-}
-
 // A connection to the daemon these options mean; empty if it has to be started, or tried again.
 base::FileDescriptor find(const ClientOptions& options, std::string& path) {
-  if (const std::string named = named_socket(options); !named.empty()) {
+  if (const std::string named = named_socket(options.socket, is_privileged()); !named.empty()) {
     std::error_code failed;  // of a program whose working directory is gone
     path = std::filesystem::absolute(named, failed).string();
     if (failed) {
@@ -102,6 +95,12 @@ bool exchange(int socket, const Hello& hello, int counters, Deadline deadline, c
 
 }  // namespace
 
+std::string named_socket(const std::string& asked, bool privileged) {
+  if (!asked.empty() || privileged) return asked;
+  const char* const named = ::secure_getenv("HAMLYN_NODE");
+  return named == nullptr ? std::string() : named;
+}
+
 bool wait_readable(int socket, Deadline deadline) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -127,7 +126,8 @@ Greeted greet(const ClientOptions& options, const Hello& hello, int counters) {
     } else if (may_start(options, out.path)) {
       start_daemon(out.path, options.daemon, deadline);
     } else {
-      throw Error(ErrorCode::node_unreachable, nobody_at(out.path, !named_socket(options).empty()));
+      throw Error(ErrorCode::node_unreachable,
+                  nobody_at(out.path, !named_socket(options.socket, is_privileged()).empty()));
     }
     if (Clock::now() >= deadline) {
       throw Error(ErrorCode::timed_out, "the node daemon at " + out.path + " closed every connection");

@@ -18,6 +18,10 @@ struct Greeted {
 // Throws what Client::attach throws.
 Greeted greet(const ClientOptions& options, const Hello& hello, int counters);
 
+// The socket that is asked for, or that whoever has started this program names (HAMLYN_NODE); empty: neither.
+// `privileged` as for find_daemon.
+std::string named_socket(const std::string& asked, bool privileged);
+
 // Waits until `socket` is readable; false once the deadline has passed.
 bool wait_readable(int socket, Deadline deadline);
 

@@ -182,6 +182,8 @@ Answer hear(int ready, Deadline deadline) {
 
 }  // namespace
 
+bool is_privileged() noexcept { return ::getauxval(AT_SECURE) != 0; }
+
 std::string find_daemon(const std::string& asked, bool privileged) {
   if (!asked.empty()) return asked;
   if (privileged) return HAMLYN_INSTALLED_DAEMON;
@@ -208,8 +210,7 @@ void start_daemon(const std::string& socket, const std::string& program, Deadlin
   const std::string log = socket + ".log";
   std::string no_log;
   const base::FileDescriptor log_file = open_log(log, no_log);
-  const pid_t child =
-      Spawn{told.get(), log_file.get()}.run(find_daemon(program, ::getauxval(AT_SECURE) != 0), socket);
+  const pid_t child = Spawn{told.get(), log_file.get()}.run(find_daemon(program, is_privileged()), socket);
   told.reset();
 
   const Answer answer = hear(ready.get(), deadline);

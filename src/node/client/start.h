@@ -17,9 +17,12 @@ inline constexpr std::size_t kMostReason = 512;
 // `program` as in ClientOptions::daemon. Throws Error: node_unreachable, timed_out.
 void start_daemon(const std::string& socket, const std::string& program, Deadline deadline);
 
+// Says whether this process has rights that whoever started it does not have (set-user-ID).
+bool is_privileged() noexcept;
+
 // The daemon's program: `asked`, or what the environment names, or one beside this program, or the installed
-// one, or one on the way (PATH). `privileged`: this process has rights that whoever started it does not have
-// (set-user-ID); then its environment and its name decide nothing, and it is the installed one.
+// one, or one on the way (PATH). `privileged`: its environment and its name decide nothing, and it is the
+// installed one.
 std::string find_daemon(const std::string& asked, bool privileged);
 
 }  // namespace hamlyn::node

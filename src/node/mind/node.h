@@ -486,7 +486,7 @@ class Node {
   std::set<std::pair<Time, std::string>> kept_until_;
   // Ends of links to other nodes of a connection that was closed, until it is known whether its process has
   // died, or so long.
-  static constexpr Time kDying{100};
+  static constexpr Time kDying{1000};
   std::map<std::uint64_t, Undecided> undecided_;
   std::deque<std::pair<Time, std::uint64_t>> undecided_until_;
   std::set<std::pair<std::uint64_t, std::string>> kept_of_;  // by connection

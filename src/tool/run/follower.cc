@@ -1,10 +1,13 @@
 #include "tool/run/follower.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 
+#include <chrono>
 #include <utility>
 
 #include "tool/failure.h"
+#include "tool/run/descendants.h"
 
 namespace hamlyn::tool {
 namespace {
@@ -12,18 +15,10 @@ namespace {
 using internal_::job::DeskService;
 using namespace std::chrono_literals;
 
-hamlyn::rpc::ClientOptions calls() { return {.stacks = 4, .frame = 8064, .result = 8064, .timeout = 60s}; }
+constexpr auto kPatienceForLeader = 60s;  // for the host that leads
 
 Failure leader_gone() {
   return {"the 'hamlyn run' of the job's first host has ended", name(Status::link_ended), "see what it says"};
-}
-
-internal_::job::Secret enlisted(hamlyn::rpc::Client<DeskService>& desk, const RunOptions& options) {
-  auto secret = desk.within(10s).call<&DeskService::enlist>(options.at, options.ranks, options.hosts);
-  if (secret) return *secret;
-  if (secret.text().empty()) throw leader_gone();
-  throw Failure(fmt::format("job '{}': {}", options.job, secret.text()), "jobs_differ",
-                "give the same -n and --hosts on each host, and each host once");
 }
 
 }  // namespace
@@ -31,14 +26,38 @@ internal_::job::Secret enlisted(hamlyn::rpc::Client<DeskService>& desk, const Ru
 Follower::Follower(const RunOptions& options, int front)
     : options_(options),
       events_(front),
-      interface_({.node = options.node, .start_node = options.node.empty()}),
-      desk_(interface_, internal_::job::desk_name(options.job), calls()),
-      part_(options, block_of(options.ranks, options.hosts.size(), place_of(options)),
-            enlisted(desk_, options)) {}
+      interface_({.node = options.node, .start_node = options.node.empty()}) {}
+
+// A look at a time, so that signals are heard meanwhile.
+std::optional<std::uint32_t> Follower::find_desk() {
+  constexpr std::chrono::milliseconds kLook = 500ms;
+  const auto until = std::chrono::steady_clock::now() + kPatienceForLeader;
+  while (!desk_) {
+    try {
+      desk_.emplace(interface_, internal_::job::desk_name(options_.job),
+                    hamlyn::rpc::ClientOptions{.stacks = 4, .frame = 8064, .result = 8064, .timeout = kLook});
+    } catch (const Error&) {
+      if (std::chrono::steady_clock::now() > until) throw;
+    }
+    const Events::Came came = events_.wait(streams_, 0ms);
+    if (came.front_ended) return 128 + SIGKILL;
+    if (const int ending = came.ending(); ending != 0) return 128 + static_cast<std::uint32_t>(ending);
+  }
+  return std::nullopt;
+}
+
+internal_::job::Secret Follower::enlist() {
+  auto secret = desk_->within(10s).call<&DeskService::enlist>(options_.at, options_.token, options_.ranks,
+                                                              options_.hosts);
+  if (secret) return *secret;
+  if (secret.text().empty()) throw leader_gone();
+  throw Failure(fmt::format("job '{}': {}", options_.job, secret.text()), "jobs_differ",
+                "give the same -n and --hosts on each host, and each host once");
+}
 
 // Whether an order has come, or none comes any more.
 bool Follower::takes_order() {
-  if (!order_) order_ = desk_.start<&DeskService::orders>();
+  if (!order_) order_ = desk_->start<&DeskService::orders>();
   auto order = order_->wait(0ns);
   if (order.status() == Status::timed_out) return false;
   order_.reset();
@@ -52,35 +71,56 @@ bool Follower::takes_order() {
 void Follower::follow_orders() {
   while (!lost_ && interface_.wait_any([&] { return takes_order(); }, 0ns) == Status::ok) {
   }
-  for (const internal_::job::Order& each : std::exchange(orders_, {}))
-    for (std::size_t i = 1; i < each.size(); ++i) part_.signal(each[i], static_cast<int>(each.front()));
+  for (const internal_::job::Order& each : std::exchange(orders_, {})) {
+    asked_to_end_ |= is_ending(static_cast<int>(each.front()));
+    for (std::size_t i = 1; i < each.size(); ++i) part_->signal(each[i], static_cast<int>(each.front()));
+  }
 }
 
 void Follower::report(const RankEnd& end) {
-  if (!desk_.within(10s).call<&DeskService::report>(end.rank, end.status)) lost_ = true;
+  if (!desk_->within(10s).call<&DeskService::report>(end.rank, end.status)) lost_ = true;
+}
+
+std::optional<std::uint32_t> Follower::step() {
+  follow_orders();
+  if (lost_) throw leader_gone();
+  const Events::Came came = events_.wait(streams_, 1h, interface_.descriptor());
+  if (came.front_ended) return 128 + SIGKILL;
+  asked_to_end_ |= came.ending() != 0;
+  // Signals that the leader has got come as orders.
+  for (const Passed& each : came.signals)
+    if (!each.terminal) part_->signal_all(each.number);
+  while (const auto child = take_ended()) {
+    const auto rank = part_->take(child->pid);
+    if (!rank) continue;
+    if (status_ == 0) status_ = child->status;
+    report({*rank, child->status});
+  }
+  return std::nullopt;
 }
 
 std::uint32_t Follower::run() {
-  part_.start();
-  std::uint32_t status = 0;
-  while (!part_.over()) {
-    follow_orders();
-    if (lost_) throw leader_gone();
-    const Events::Came came = events_.wait(part_.lines(), 1h, interface_.descriptor());
-    if (came.front_ended) return 128 + SIGKILL;
-    // The leader passes on its own ones to all.
-    for (const int each : came.signals)
-      for (std::uint32_t here = 0; here != part_.block().ranks; ++here)
-        part_.signal(part_.block().first + here, each);
-    while (const auto child = take_ended()) {
-      const auto rank = part_.take(child->pid);
-      if (!rank) continue;
-      if (status == 0) status = child->status;
-      report({*rank, child->status});
-    }
+  if (const auto ended = find_desk()) return *ended;
+  part_.emplace(options_, own_block(options_), enlist(), streams_);
+  static_cast<void>(takes_order());  // it is there for the leader from here on
+  part_->start();
+  while (!part_->over())
+    if (const auto ended = step()) return *ended;
+  drain();
+  return status_;
+}
+
+// Passes on what ranks have written, to its end.
+void Follower::drain() {
+  kill_all();  // whoever is left may write for ever
+  const auto until = std::chrono::steady_clock::now() + 3s;
+  while (!streams_.over()) {
+    const Events::Came came = events_.wait(streams_, asked_to_end_ ? 100ms : std::chrono::milliseconds(1h));
+    asked_to_end_ |= came.ending() != 0;
+    if (came.front_ended || (asked_to_end_ && std::chrono::steady_clock::now() > until)) return;
   }
-  for (Lines& each : part_.lines()) each.pass_on(), each.end();
-  return status;
+  if (streams_.failed() != 0 && status_ == 0)
+    throw system_failure("what ranks have written cannot be passed on", streams_.failed());
 }
 
 }  // namespace hamlyn::tool

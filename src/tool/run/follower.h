@@ -5,33 +5,45 @@
 
 #include "hamlyn/rpc.h"
 #include "job/desk_service.h"
+#include "tool/run/events.h"
 #include "tool/run/options.h"
 #include "tool/run/part.h"
+#include "tool/run/streams.h"
 
 namespace hamlyn::tool {
 
 class Follower {
  public:
-  // Is part of the job from here on. Throws Failure, Error.
+  // Throws Failure, Error.
   Follower(const RunOptions& options, int front);
 
-  // Starts its ranks, and waits until they have ended. Returns the status of the first that failed. Throws
-  // Failure.
+  // Becomes part of the job, starts its ranks, and waits until they have ended. Returns the status of the
+  // first that failed. Throws Failure.
   std::uint32_t run();
 
  private:
+  using Desk = hamlyn::rpc::Client<internal_::job::DeskService>;
+
+  // The status that ends it before its ranks have ended, if any does.
+  std::optional<std::uint32_t> find_desk();
+  std::optional<std::uint32_t> step();
+  internal_::job::Secret enlist();
   bool takes_order();
   void follow_orders();
   void report(const RankEnd& end);
+  void drain();
 
   const RunOptions& options_;
   Events events_;
+  Streams streams_;
   Interface interface_;
-  hamlyn::rpc::Client<internal_::job::DeskService> desk_;
-  Part part_;
+  std::optional<Desk> desk_;
+  std::optional<Part> part_;
   std::optional<hamlyn::rpc::Pending<internal_::job::Order>> order_;  // the next one
   std::vector<internal_::job::Order> orders_;                         // that have come
   bool lost_ = false;                                                 // the leader has gone
+  bool asked_to_end_ = false;                                         // by a signal
+  std::uint32_t status_ = 0;
 };
 
 }  // namespace hamlyn::tool

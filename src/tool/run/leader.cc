@@ -1,23 +1,29 @@
 #include "tool/run/leader.h"
 
 #include <fmt/core.h>
-#include <sys/random.h>
-#include <unistd.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
 #include "tool/failure.h"
+#include "tool/run/descendants.h"
+#include "tool/run/processes.h"
 
 namespace hamlyn::tool {
 namespace {
 
+using internal_::job::Block;
+using internal_::job::block_of;
 using internal_::job::DeskService;
 using namespace std::chrono_literals;
 
+constexpr auto kTelling = 100ms;      // between the end of a rank and SIGTERM for the others
 constexpr auto kPatience = 3s;        // between SIGTERM and SIGKILL
+constexpr auto kKillAgain = 1s;       // between SIGKILL and the next one, for hosts that have not taken it
 constexpr auto kComing = 60s;         // for other hosts to come
 constexpr std::uint32_t kLost = 255;  // the status of ranks whose host has gone
 
@@ -34,26 +40,45 @@ internal_::job::Secret make_secret() {
 constexpr hamlyn::rpc::ServerOptions kDesk{
     .clients = 1024, .of_one = 2, .stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064, .owed = 4096};
 
+// The path of this program, as a shell on another host takes it.
 std::string own_program() {
+  constexpr const char* kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+/@%,:=";
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  return failed ? "hamlyn" : self.string();
+  if (failed) return "hamlyn";
+  if (self.string().find_first_not_of(kPlain) != std::string::npos)
+    throw Failure(
+        fmt::format("'{}' has letters that a shell on another host takes for something else", self.string()),
+        "usage", "install hamlyn in another folder", kUsage);
+  return self.string();
+}
+
+std::string hex_of(const internal_::job::Secret& secret) {
+  std::string out;
+  for (const std::byte each : secret) out += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+  return out;
+}
+
+RunOptions with_token(RunOptions options) {
+  if (!options.via.empty()) options.token = hex_of(make_secret());
+  return options;
 }
 
 }  // namespace
 
-Leader::Leader(const RunOptions& options, int front)
-    : options_(options),
+Leader::Leader(RunOptions options, int front)
+    : options_(with_token(std::move(options))),
+      others_wanted_(has_others(options_)),
       secret_(make_secret()),
       events_(front),
-      interface_({.node = options.node, .start_node = options.node.empty()}),
-      desk_(options.ranks, secret_, options.hosts),
-      server_(interface_, internal_::job::desk_name(options.job), desk_, kDesk),
-      part_(options,
-            place_of(options) == options.hosts.size()
-                ? Block{}
-                : block_of(options.ranks, options.hosts.size(), place_of(options)),
-            secret_) {
+      interface_({.node = options_.node, .start_node = options_.node.empty()}),
+      desk_({.size = options_.ranks,
+             .secret = secret_,
+             .hosts = options_.hosts,
+             .own = place_of(options_),
+             .token = options_.token}),
+      server_(interface_, internal_::job::desk_name(options_.job), desk_, kDesk),
+      part_(options_, own_block(options_), secret_, streams_) {
   desk_.on_report([this] { events_.news(); });
   serving_ = std::thread([this] { static_cast<void>(server_.run()); });
 }
@@ -66,19 +91,43 @@ Leader::~Leader() {
 std::uint32_t Leader::run() {
   start_hosts();
   part_.start();
-  while (!over()) {
-    const Events::Came came = events_.wait(part_.lines(), 1s);
-    if (came.front_ended) return 128 + SIGKILL;
-    std::vector<std::uint32_t> all(options_.ranks);
-    for (std::uint32_t rank = 0; rank != options_.ranks; ++rank) all[rank] = rank;
-    for (const int each : came.signals) signal(all, each);
-    for (const RankEnd& each : desk_.take_reports()) note(each);
-    reap();
-    if (options_.hosts.size() > 1) look_for_lost_hosts();
-    if (patience_ && Clock::now() > *patience_) signal(to_be_ended(), SIGKILL);
+  while (!over())
+    if (const auto ended = step()) return *ended;
+  return leave();
+}
+
+std::optional<std::uint32_t> Leader::step() {
+  auto most = others_wanted_ ? 1000ms : std::chrono::milliseconds(1h);
+  if (ending_)
+    most = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(ending_->at - Clock::now()), 0ms, most);
+  const Events::Came came = events_.wait(streams_, most);
+  if (came.front_ended) return 128 + SIGKILL;
+  if (const int ending = came.ending(); ending != 0 && others_wanted_ && !desk_.complete())
+    return 128 + static_cast<std::uint32_t>(ending);  // those who have not come could not be told
+  asked_to_end_ |= came.ending() != 0;
+  for (const Passed& each : came.signals) pass_on(each);
+  for (const RankEnd& each : desk_.take_reports()) note(each);
+  reap();
+  if (others_wanted_) look_for_lost_hosts();
+  if (ending_ && Clock::now() >= ending_->at) end_others();
+  return std::nullopt;
+}
+
+// Other hosts' commands end by themselves, and what ranks have written is passed on to its end.
+std::uint32_t Leader::leave() {
+  const auto until = Clock::now() + kPatience;
+  const auto go_on = [&] {
+    const Events::Came came = events_.wait(streams_, asked_to_end_ ? 100ms : std::chrono::milliseconds(1h));
+    asked_to_end_ |= came.ending() != 0;
+    return !came.front_ended && (!asked_to_end_ || Clock::now() < until);
+  };
+  while (!others_.empty() && go_on()) reap();
+  kill_all();  // whoever is left may write for ever
+  while (!streams_.over() && go_on()) {
   }
-  for (Lines& each : part_.lines()) each.pass_on(), each.end();
-  if (options_.json) print_json();
+  const bool unwritten = streams_.failed() != 0 && status_ == 0;
+  if (options_.json) print_json(unwritten ? 1 : status_);
+  if (unwritten) throw system_failure("what ranks have written cannot be passed on", streams_.failed());
   return status_;
 }
 
@@ -88,12 +137,24 @@ void Leader::start_hosts() {
   for (std::size_t host = 0; host != options_.hosts.size(); ++host) {
     if (host == place_of(options_)) continue;
     const std::string& name = options_.hosts[host];
-    Start what{.words = words_of(options_.via, name), .environment = {}};
+    Start what{
+        .words = words_of(options_.via, name), .environment = {}, .input = host == 0, .own_group = true};
     for (const std::string& each : {own_program(), std::string("run"), std::string("--agent")})
       what.words.push_back(each);
     what.words.push_back(agent_of(options_, name, folder));
+    if (options_.label) {
+      const Streams::Ends ends = streams_.add({});  // its lines have labels
+      what.output = ends.output;
+      what.error = ends.error;
+    }
     others_.emplace(start(what), host);
+    streams_.started();
   }
+}
+
+void Leader::pass_on(const Passed& passed) {
+  if (!passed.terminal) part_.signal_all(passed.number);
+  if (others_wanted_) order(living(), passed.number);
 }
 
 void Leader::reap() {
@@ -101,7 +162,7 @@ void Leader::reap() {
     if (const auto rank = part_.take(child->pid)) {
       note({*rank, child->status});
     } else if (const auto other = others_.find(child->pid); other != others_.end()) {
-      note_lost(other->second);
+      note_lost(other->second, child->status);
       others_.erase(other);
     }
   }
@@ -112,41 +173,58 @@ void Leader::note(const RankEnd& end) {
   desk_.ended(end.rank, end.status);
   if (end.status == 0) return;
   if (status_ == 0) status_ = end.status;
-  const std::vector<std::uint32_t> others = to_be_ended();
-  if (others.empty()) return;
-  signal(others, SIGTERM);
-  if (!patience_) patience_ = Clock::now() + kPatience;
+  if (!ending_) ending_ = Ending{SIGTERM, Clock::now() + kTelling};
 }
 
-std::vector<std::uint32_t> Leader::to_be_ended() {
+// Ranks that do not go on are to end, at first by themselves.
+void Leader::end_others() {
+  const std::vector<std::uint32_t> others = to_be_ended();
+  for (const std::uint32_t rank : others) part_.signal(rank, ending_->number);
+  if (others_wanted_ && !others.empty()) order(others, ending_->number);
+  if (over())
+    ending_.reset();
+  else
+    ending_ = Ending{SIGKILL, Clock::now() + (ending_->number == SIGTERM ? kPatience : kKillAgain)};
+}
+
+std::vector<std::uint32_t> Leader::living() const {
   std::vector<std::uint32_t> out;
   for (std::uint32_t rank = 0; rank != options_.ranks; ++rank)
-    if (!ended_.contains(rank) && !desk_.goes_on(rank)) out.push_back(rank);
+    if (!ended_.contains(rank)) out.push_back(rank);
   return out;
 }
 
-void Leader::signal(const std::vector<std::uint32_t>& ranks, int number) {
-  for (const std::uint32_t rank : ranks) part_.signal(rank, number);
-  if (options_.hosts.size() == 1 || ranks.empty()) return;
+std::vector<std::uint32_t> Leader::to_be_ended() {
+  std::vector<std::uint32_t> out = living();
+  std::erase_if(out, [&](std::uint32_t rank) { return desk_.goes_on(rank); });
+  return out;
+}
+
+void Leader::order(const std::vector<std::uint32_t>& ranks, int number) {
   std::vector<std::uint32_t> order{static_cast<std::uint32_t>(number)};
   order.insert(order.end(), ranks.begin(), ranks.end());
   desk_.order(order);
 }
 
-void Leader::note_lost(std::size_t host) {
+void Leader::note_lost(std::size_t host, std::uint32_t status) {
   // A host that has ended well has reported all of its ranks before.
   for (const RankEnd& each : desk_.take_reports()) note(each);
   const Block block = block_of(options_.ranks, options_.hosts.size(), host);
-  for (std::uint32_t rank = block.first; rank != block.first + block.ranks; ++rank) note({rank, kLost});
+  for (std::uint32_t rank = block.first; rank != block.first + block.ranks; ++rank)
+    note({rank, status == 0 ? kLost : status});
 }
 
 void Leader::look_for_lost_hosts() {
-  const bool late = patience_ || Clock::now() - began_ > kComing;
-  for (std::size_t host = 0; host != options_.hosts.size(); ++host)
-    if (host != place_of(options_) && desk_.lost(options_.hosts[host], late)) note_lost(host);
+  const bool late = Clock::now() - began_ > kComing;
+  for (std::size_t host = 0; host != options_.hosts.size(); ++host) {
+    if (host == place_of(options_) || !desk_.lost(host, Clock::now(), late)) continue;
+    note_lost(host, kLost);
+    for (const auto& [pid, of] : others_)
+      if (of == host) ::kill(pid, SIGKILL);  // it may wait long for a host that does not answer
+  }
 }
 
-void Leader::print_json() const {
+void Leader::print_json(std::uint32_t status) const {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (std::size_t host = 0; host != options_.hosts.size(); ++host) {
     const Block block = block_of(options_.ranks, options_.hosts.size(), host);
@@ -156,7 +234,7 @@ void Leader::print_json() const {
   const std::chrono::duration<double> took = Clock::now() - began_;
   const nlohmann::ordered_json all{{"job", options_.job},
                                    {"size", options_.ranks},
-                                   {"status", status_},
+                                   {"status", status},
                                    {"seconds", took.count()},
                                    {"ranks", std::move(ranks)}};
   fmt::print(stderr, "{}\n", all.dump());

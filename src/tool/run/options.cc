@@ -10,12 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "job/name.h"
 #include "tool/failure.h"
 
 namespace hamlyn::tool {
 namespace {
 
-constexpr std::size_t kMostName = 60;
+using internal_::job::kMostName;
 
 bool is_host(const std::string& word) {
   constexpr const char* kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-";
@@ -47,6 +48,25 @@ std::string hex_of(const std::string& text) {
   return out;
 }
 
+// The way back; what is no hexadecimal digit ends it.
+std::string text_of(const std::string& hex) {
+  std::string out;
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
+    std::uint8_t byte = 0;
+    if (std::from_chars(&hex[at], &hex[at] + 2, byte, 16).ptr != &hex[at] + 2) break;
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+void check_template(const RunOptions& options) {
+  if (options.via.empty()) return;
+  if (words_of(options.via, "").empty()) refuse("the template of --via has no word");
+  const std::size_t others = options.hosts.size() - (place_of(options) == options.hosts.size() ? 0 : 1);
+  if (others > 1 && options.via.find("{host}") == std::string::npos)
+    refuse("the template of --via does not say where {host} stands");
+}
+
 }  // namespace
 
 std::string own_host() {
@@ -75,6 +95,7 @@ void complete(RunOptions& options) {
     const auto found = std::ranges::find_if(options.hosts, own);
     if (found != options.hosts.end()) options.at = *found;
   }
+  check_template(options);
   const bool known = place_of(options) != options.hosts.size();
   if (!options.at.empty() && !known) refuse(fmt::format("'{}' is not one of the hosts", options.at));
   if (!known && options.via.empty())
@@ -82,14 +103,18 @@ void complete(RunOptions& options) {
                   "say with --at which of them this is", kUsage);
 }
 
-Block block_of(std::uint32_t ranks, std::size_t hosts, std::size_t host) {
-  const auto of = static_cast<std::uint32_t>(hosts), at = static_cast<std::uint32_t>(host);
-  const std::uint32_t each = ranks / of, more = ranks % of;
-  return {at * each + std::min(at, more), each + (at < more ? 1 : 0)};
-}
-
 std::size_t place_of(const RunOptions& options) {
   return static_cast<std::size_t>(std::ranges::find(options.hosts, options.at) - options.hosts.begin());
+}
+
+bool has_others(const RunOptions& options) {
+  return options.hosts.size() > (place_of(options) == options.hosts.size() ? 0 : 1u);
+}
+
+internal_::job::Block own_block(const RunOptions& options) {
+  const std::size_t place = place_of(options);
+  if (place == options.hosts.size()) return {};
+  return internal_::job::block_of(options.ranks, options.hosts.size(), place);
 }
 
 std::vector<std::string> words_of(const std::string& via, const std::string& host) {
@@ -108,30 +133,28 @@ std::vector<std::string> words_of(const std::string& via, const std::string& hos
 }
 
 std::string agent_of(const RunOptions& options, const std::string& host, const std::string& folder) {
-  const nlohmann::json all{{"ranks", options.ranks},     {"hosts", options.hosts}, {"at", host},
-                           {"job", options.job},         {"label", options.label}, {"bind", options.bind},
-                           {"program", options.program}, {"folder", folder}};
-  return hex_of(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::strict));
+  std::vector<std::string> program;  // any bytes, of which JSON takes only some
+  for (const std::string& each : options.program) program.push_back(hex_of(each));
+  const nlohmann::json all{{"ranks", options.ranks}, {"hosts", options.hosts}, {"at", host},
+                           {"job", options.job},     {"label", options.label}, {"bind", options.bind},
+                           {"token", options.token}, {"program", program},     {"folder", hex_of(folder)}};
+  return hex_of(all.dump());
 }
 
 RunOptions options_of(const std::string& agent, std::string& folder) {
-  std::string text;
-  for (std::size_t at = 0; at + 1 < agent.size(); at += 2) {
-    std::uint8_t byte = 0;
-    if (std::from_chars(&agent[at], &agent[at] + 2, byte, 16).ptr != &agent[at] + 2) break;
-    text += static_cast<char>(byte);
-  }
   RunOptions out;
   try {
-    const nlohmann::json all = nlohmann::json::parse(text);
+    const nlohmann::json all = nlohmann::json::parse(text_of(agent));
     all.at("ranks").get_to(out.ranks);
     all.at("hosts").get_to(out.hosts);
     all.at("at").get_to(out.at);
     all.at("job").get_to(out.job);
     all.at("label").get_to(out.label);
     all.at("bind").get_to(out.bind);
-    all.at("program").get_to(out.program);
-    all.at("folder").get_to(folder);
+    all.at("token").get_to(out.token);
+    for (const std::string& each : all.at("program").get<std::vector<std::string>>())
+      out.program.push_back(text_of(each));
+    folder = text_of(all.at("folder").get<std::string>());
   } catch (const nlohmann::json::exception&) {
     refuse("the word behind --agent is none that 'hamlyn run --via' has made");
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "job/block.h"
+
 namespace hamlyn::tool {
 
 struct RunOptions {
@@ -17,7 +19,8 @@ struct RunOptions {
   bool label = false;
   bool bind = false;
   bool json = false;
-  std::string agent = {};                 // as `words_of_agent` made it: in the place of all others
+  std::string token = {};                 // lets an agent in; 32 hexadecimal digits
+  std::string agent = {};                 // as `agent_of` made it: in the place of all others
   std::vector<std::string> program = {};  // and its arguments
 };
 
@@ -28,16 +31,12 @@ std::string own_host();
 // (kUsage).
 void complete(RunOptions& options);
 
-// A part of a job that one host has: ranks from `first` on.
-struct Block {
-  std::uint32_t first = 0;
-  std::uint32_t ranks = 0;
-};
-// Deals ranks to hosts in blocks, of which no two differ by more than one.
-Block block_of(std::uint32_t ranks, std::size_t hosts, std::size_t host);
-
 // Where this host stands in the list; as many as there are: nowhere.
 std::size_t place_of(const RunOptions& options);
+// Whether another host has ranks.
+bool has_others(const RunOptions& options);
+// Ranks of this host; none if it is not in the list.
+internal_::job::Block own_block(const RunOptions& options);
 
 // The words of the template for that host, split at blanks.
 std::vector<std::string> words_of(const std::string& via, const std::string& host);

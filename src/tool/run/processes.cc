@@ -1,18 +1,19 @@
 #include "tool/run/processes.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <string_view>
 
 #include "tool/failure.h"
 
@@ -20,6 +21,14 @@ namespace hamlyn::tool {
 namespace {
 
 constexpr int kNotFound = 127, kNotExecutable = 126;
+
+// State of this process before it changed it, for those that it starts. A process has one of each.
+struct Inherited {
+  sigset_t blocked{};
+  rlimit descriptors{};
+  bool raised = false;
+};
+Inherited inherited;
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -39,7 +48,7 @@ std::vector<std::string> whole_environment(const Start& what) {
   return out;
 }
 
-// Memory that the child needs, made before the fork: behind it only calls that signal handlers may make.
+// Memory that the child needs: between vfork and exec there are only system calls.
 struct Prepared {
   explicit Prepared(const Start& what)
       : words(what.words),
@@ -54,58 +63,42 @@ struct Prepared {
   cpu_set_t processors;
 };
 
-[[noreturn]] void become(const Start& what, const Prepared& prepared, pid_t parent, int told) noexcept {
-  const auto check = [&](bool good) {
-    if (good) return;
-    const int failed = errno;
-    [[maybe_unused]] const auto written = ::write(told, &failed, sizeof failed);
-    ::_exit(failed == ENOENT ? kNotFound : kNotExecutable);
-  };
-  check(::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-  if (::getppid() != parent) ::_exit(kNotExecutable);
-  if (!what.processors.empty())
-    check(::sched_setaffinity(0, sizeof prepared.processors, &prepared.processors) == 0);
+// The child's descriptors, as asked for; false: errno says why not.
+bool place_descriptors(const Start& what) noexcept {
   if (!what.input) {
     const int none = ::open("/dev/null", O_RDONLY);
-    check(none >= 0 && ::dup2(none, STDIN_FILENO) >= 0 && ::close(none) == 0);
+    if (none < 0 || ::dup2(none, STDIN_FILENO) < 0 || ::close(none) != 0) return false;
   }
-  if (what.output >= 0) check(::dup2(what.output, STDOUT_FILENO) >= 0);
-  if (what.error >= 0) check(::dup2(what.error, STDERR_FILENO) >= 0);
-  sigset_t none;
-  ::sigemptyset(&none);
-  check(::sigprocmask(SIG_SETMASK, &none, nullptr) == 0);
-  ::execvpe(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
-  check(false);
+  return (what.output < 0 || ::dup2(what.output, STDOUT_FILENO) >= 0) &&
+         (what.error < 0 || ::dup2(what.error, STDERR_FILENO) >= 0);
+}
+
+// All that was changed for `hamlyn run` itself, as it was before.
+bool restore_inherited() noexcept {
+  ::signal(SIGXFSZ, SIG_DFL);
+  if (inherited.raised && ::setrlimit(RLIMIT_NOFILE, &inherited.descriptors) != 0) return false;
+  return ::sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr) == 0;
+}
+
+// In the child, which has its parent's memory until exec: `failed` is what the parent reads.
+[[noreturn]] void become(const Start& what, const Prepared& prepared, pid_t parent,
+                         volatile int& failed) noexcept {
+  const bool good = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent &&
+                    (!what.own_group || ::setpgid(0, 0) == 0) &&
+                    (what.processors.empty() ||
+                     ::sched_setaffinity(0, sizeof prepared.processors, &prepared.processors) == 0) &&
+                    place_descriptors(what) && restore_inherited();
+  if (good) ::execvpe(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
+  failed = errno;
   ::_exit(kNotExecutable);
 }
 
 Failure not_started(const std::string& program, int errnum) {
+  constexpr std::array kOurs{EMFILE, ENFILE, ENOMEM, EAGAIN};
+  if (std::ranges::find(kOurs, errnum) != kOurs.end()) return system_failure("starting " + program, errnum);
   return {fmt::format("'{}' cannot be started: {}", program, std::strerror(errnum)), "program_not_started",
           "name a program in PATH, or one with its folder",
           static_cast<ExitCode>(errnum == ENOENT ? kNotFound : kNotExecutable)};
-}
-
-// Children of this process, of whatever thread.
-std::vector<pid_t> children() {
-  std::vector<pid_t> out;
-  DIR* const all = ::opendir("/proc");
-  if (all == nullptr) return out;
-  while (const dirent* const each = ::readdir(all)) {
-    pid_t pid = 0;
-    const std::string_view name(each->d_name);
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size())
-      continue;
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text((std::istreambuf_iterator<char>(file)), {});
-    const std::size_t behind = text.rfind(')');  // the name in front may have anything in it
-    pid_t parent = 0;
-    char state = 0;
-    if (behind != std::string::npos &&
-        std::sscanf(text.c_str() + behind + 1, " %c %d", &state, &parent) == 2 && parent == ::getpid())
-      out.push_back(pid);
-  }
-  ::closedir(all);
-  return out;
 }
 
 }  // namespace
@@ -115,48 +108,29 @@ sigset_t block_signals() {
   ::sigemptyset(&out);
   ::sigaddset(&out, SIGCHLD);
   for (const int each : kPassedOn) ::sigaddset(&out, each);
-  ::sigprocmask(SIG_BLOCK, &out, nullptr);
+  ::sigprocmask(SIG_BLOCK, &out, &inherited.blocked);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, children would end unseen
   return out;
+}
+
+void raise_descriptors() {
+  if (::getrlimit(RLIMIT_NOFILE, &inherited.descriptors) != 0) return;
+  rlimit more = inherited.descriptors;
+  more.rlim_cur = more.rlim_max;
+  inherited.raised = ::setrlimit(RLIMIT_NOFILE, &more) == 0;
 }
 
 pid_t start(const Start& what) {
   const Prepared prepared(what);
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_failure("pipe", errno);
-  base::FileDescriptor read{ends[0]}, told{ends[1]};
   const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) throw system_failure("fork", errno);
-  if (child == 0) become(what, prepared, parent, told.get());
-  told.reset();
-  int failed = 0;
-  ssize_t got = 0;
-  do got = ::read(read.get(), &failed, sizeof failed);
-  while (got < 0 && errno == EINTR);
-  if (got != sizeof failed) return child;
+  volatile int failed = 0;
+  // Parent and child share memory until exec: a fork would copy the tables of all that an interface maps.
+  const pid_t child = ::vfork();
+  if (child == 0) become(what, prepared, parent, failed);
+  if (child < 0) throw system_failure("vfork", errno);
+  if (failed == 0) return child;
   ::waitpid(child, nullptr, 0);
   throw not_started(what.words.front(), failed);
-}
-
-std::optional<Ended> take_ended() {
-  int status = 0;
-  const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-  if (pid <= 0) return std::nullopt;
-  const int shown = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return Ended{pid, static_cast<std::uint32_t>(shown)};
-}
-
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
-
-void kill_all() {
-  for (;;) {
-    // A stopped one is killed as well. Who has been forked meanwhile is found by the next look.
-    for (const pid_t each : children()) ::kill(each, SIGKILL);
-    pid_t gone = 0;
-    do gone = ::waitpid(-1, nullptr, 0);
-    while (gone < 0 && errno == EINTR);
-    if (gone < 0) return;  // there are none
-  }
 }
 
 }  // namespace hamlyn::tool

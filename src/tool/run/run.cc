@@ -3,16 +3,21 @@
 // - the launcher starts ranks, and is killed with them when the one in front has ended.
 #include "tool/run/run.h"
 
-#include <sys/prctl.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "tool/failure.h"
+#include "tool/run/descendants.h"
+#include "tool/run/events.h"
 #include "tool/run/follower.h"
 #include "tool/run/leader.h"
 #include "tool/run/processes.h"
@@ -33,8 +38,8 @@ std::uint32_t play(const RunOptions& options, int front) {
   Role role(options, front);
   // Behind the interface: a node daemon that it has started is nobody's orphan here.
   adopt_orphans();
-  const char ready = 1;
-  if (::send(front, &ready, 1, MSG_NOSIGNAL) != 1) return 128 + SIGKILL;
+  constexpr char kReady = 1;
+  if (::send(front, &kReady, 1, MSG_NOSIGNAL) != 1) return 128 + SIGKILL;
   const KillsAll at_the_end;
   return role.run();
 }
@@ -45,28 +50,52 @@ int launch(const RunOptions& options, int front) {
   return static_cast<int>(leads ? play<Leader>(options, front) : play<Follower>(options, front));
 }
 
-// Waits for the launcher, and passes signals on to it. Those of the terminal come to all of its processes.
-int wait_in_front(pid_t launcher, const base::FileDescriptor& ready) {
-  const sigset_t set = block_signals();
-  const base::FileDescriptor signals{::signalfd(-1, &set, SFD_CLOEXEC)};
-  if (!signals) throw system_failure("signalfd", errno);
-  char byte = 0;
-  // Its launcher has an interface now, or has ended.
-  while (::recv(ready.get(), &byte, 1, 0) < 0 && errno == EINTR) {
-  }
-  adopt_orphans();
-  for (;;) {
-    int status = 0;
-    if (::waitpid(launcher, &status, WNOHANG) == launcher) {
-      kill_all();
+// The process in front.
+class Front {
+ public:
+  // `heard`: signals that are blocked. `before`: children that are not the job's.
+  Front(pid_t launcher, base::FileDescriptor socket, const sigset_t& heard, std::vector<pid_t> before)
+      : launcher_(launcher), socket_(std::move(socket)), heard_(heard), before_(std::move(before)) {}
+
+  // Waits for the launcher, and passes signals on to it. Returns its exit status.
+  int wait() {
+    const base::FileDescriptor signals{::signalfd(-1, &heard_, SFD_CLOEXEC | SFD_NONBLOCK)};
+    if (!signals) throw system_failure("signalfd", errno);
+    std::array<pollfd, 2> all{{{signals.get(), POLLIN, 0}, {socket_.get(), POLLIN, 0}}};
+    for (;;) {
+      if (::poll(all.data(), all.size(), -1) < 0 && errno != EINTR) throw system_failure("poll", errno);
+      if (all[1].revents != 0) hear();
+      if (!socket_) all[1].fd = -1;
+      signalfd_siginfo info{};
+      while (::read(signals.get(), &info, sizeof info) == sizeof info) pass_on(info);
+      int status = 0;
+      if (::waitpid(launcher_, &status, WNOHANG) != launcher_) continue;
+      kill_all(before_);
       return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
-    signalfd_siginfo info{};
-    if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
-    if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
-      ::kill(launcher, static_cast<int>(info.ssi_signo));
   }
-}
+
+ private:
+  // The launcher has an interface now, or has ended. A node daemon that it has started is nobody's orphan.
+  void hear() {
+    char byte = 0;
+    if (::recv(socket_.get(), &byte, 1, 0) == 1)
+      adopt_orphans();
+    else
+      socket_.reset();
+  }
+  void pass_on(const signalfd_siginfo& info) const {
+    if (info.ssi_signo == SIGCHLD || !socket_) return;
+    const Passed passed{static_cast<std::uint8_t>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+    [[maybe_unused]] const auto sent =
+        ::send(socket_.get(), &passed, sizeof passed, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  const pid_t launcher_;
+  base::FileDescriptor socket_;
+  const sigset_t heard_;
+  const std::vector<pid_t> before_;
+};
 
 }  // namespace
 
@@ -82,16 +111,18 @@ int run_job(RunOptions options) {
       throw Failure("the job's folder " + folder + " is not on this host", "system", "make it there");
   }
   complete(options);
-  block_signals();
+  const std::vector<pid_t> before = children();  // of whatever program has become this one
+  const sigset_t heard = block_signals();
+  raise_descriptors();
   int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     throw system_failure("socketpair", errno);
   base::FileDescriptor front{ends[0]}, back{ends[1]};
   const pid_t launcher = ::fork();
   if (launcher < 0) throw system_failure("fork", errno);
   if (launcher != 0) {
     back.reset();
-    return wait_in_front(launcher, front);
+    return Front(launcher, std::move(front), heard, before).wait();
   }
   front.reset();
   return launch(options, back.get());

@@ -20,6 +20,7 @@ class Party final : public interface::Surroundings {
   void signal(interface::Queue&) noexcept override { ++signals; }
   void must_sync(interface::Store& store) noexcept override { to_sync.insert(&store); }
   void departure_waits() noexcept override { ++departures; }
+  void settled() noexcept override { ++settles; }
 
   interface::CounterPage& counters() noexcept {
     return *counters_;
@@ -39,6 +40,7 @@ class Party final : public interface::Surroundings {
   int attentions = 0;
   int signals = 0;
   int departures = 0;  // that wait for the next run
+  int settles = 0;     // calls to look again for those who wait
 
  private:
   sim::Generator keys_;

@@ -1,0 +1,80 @@
+#include "tool/run/descendants.h"
+
+#include <dirent.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace hamlyn::tool {
+namespace {
+
+// The parent of a process; 0: it is gone.
+pid_t parent_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t behind = text.rfind(')');  // the name in front may have anything in it
+  pid_t parent = 0;
+  char state = 0;
+  if (behind == std::string::npos || std::sscanf(text.c_str() + behind + 1, " %c %d", &state, &parent) != 2)
+    return 0;
+  return parent;
+}
+
+}  // namespace
+
+std::optional<Ended> take_ended() {
+  int status = 0;
+  const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+  if (pid <= 0) return std::nullopt;
+  const int shown = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return Ended{pid, static_cast<std::uint32_t>(shown)};
+}
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  DIR* const all = ::opendir("/proc");
+  if (all == nullptr) return out;
+  while (const dirent* const each = ::readdir(all)) {
+    pid_t pid = 0;
+    const std::string_view name(each->d_name);
+    const bool number =
+        std::from_chars(name.data(), name.data() + name.size(), pid).ptr == name.data() + name.size();
+    if (number && parent_of(pid) == ::getpid()) out.push_back(pid);
+  }
+  ::closedir(all);
+  return out;
+}
+
+void kill_all(const std::vector<pid_t>& spared) {
+  std::vector<pid_t> left = spared;
+  for (;;) {
+    std::vector<pid_t> all = children();
+    std::erase_if(all, [&](pid_t each) { return std::ranges::find(left, each) != left.end(); });
+    if (all.empty()) return;
+    // All are killed before any is waited for. What they have forked meanwhile is found by the next look.
+    const auto may_not = [&](pid_t each) {
+      if (::kill(each, SIGKILL) == 0 || errno != EPERM) return false;
+      fmt::print(stderr, "hamlyn run: process {} is another user's, and goes on\n", each);
+      left.push_back(each);
+      return true;
+    };
+    std::erase_if(all, may_not);
+    for (const pid_t each : all)
+      while (::waitpid(each, nullptr, 0) < 0 && errno == EINTR) {
+      }
+  }
+}
+
+}  // namespace hamlyn::tool

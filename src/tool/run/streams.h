@@ -1,0 +1,38 @@
+#pragma once
+// Everything that passes through `hamlyn run`: lines of ranks and of other hosts, and where they go.
+#include <poll.h>
+#include <unistd.h>
+
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tool/run/lines.h"
+#include "tool/run/sink.h"
+
+namespace hamlyn::tool {
+
+class Streams {
+ public:
+  // Passes on two streams under one label, to standard output and error. Throws Failure.
+  struct Ends {
+    int output = -1, error = -1;  // the writer's, until `started`
+  };
+  Ends add(const std::string& label);
+  void started();
+
+  // Descriptors to poll; `serve` takes what poll has said of them.
+  void watch(std::vector<pollfd>& all) const;
+  void serve(std::span<const pollfd> said);
+  // Nothing can come any more, and all has been written.
+  bool over() const;
+  // Why standard output or error could not be written, as errno; 0: they could.
+  int failed() const noexcept { return out_.failed() != 0 ? out_.failed() : error_.failed(); }
+
+ private:
+  Sink out_{STDOUT_FILENO}, error_{STDERR_FILENO};
+  std::deque<Lines> lines_;
+};
+
+}  // namespace hamlyn::tool
