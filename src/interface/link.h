@@ -315,12 +315,13 @@ class Link {
   User user;
   bool same_user = false;        // this process's own, or root, who may make it keep as much as it likes
   std::uint32_t departures = 0;  // messages in termini that wait for this link
-  std::uint32_t posted_under_way = 0;  // of several packets, to posted buffers, and not over
-  std::uint32_t lent = 0;              // messages whose buffers the other side has not given back yet
-  std::uint64_t taken_seen = 0;        // taken_count() when buffers were taken back last
-  std::uint64_t taken_wanted = 0;      // somebody waits until taken_count() is that; 0: nobody
-  bool room_wanted = false;            // somebody asked for room in vain since there last was some
-  bool broken = false;                 // the peer broke the protocol: to be ended by whoever keeps the links
+  // Messages of several packets to posted buffers that are not over, by level.
+  std::array<std::uint32_t, kPriorities> posted_under_way{};
+  std::uint32_t lent = 0;          // messages whose buffers the other side has not given back yet
+  std::uint64_t taken_seen = 0;    // taken_count() when buffers were taken back last
+  std::uint64_t taken_wanted = 0;  // somebody waits until taken_count() is that; 0: nobody
+  bool room_wanted = false;        // somebody asked for room in vain since there last was some
+  bool broken = false;             // the peer broke the protocol: to be ended by whoever keeps the links
   bool broken_noted = false;
   bool in_order = false;  // packets of one level arrive as they were put
   bool asked = true;      // this process wanted it

@@ -372,7 +372,7 @@ void Terminus::finish(Work& work, Status status) noexcept {
       (status == Status::cancelled || (status == Status::refused && is_remembered(work.refusal))))
     abandon(work);
   if (work.kind == Work::Kind::posted && work.packets_left != 0 && of_several(work))
-    --work.link->posted_under_way;
+    --posted_under_way(*work.link);
   if (is_put && work.notify && status != Status::ok && work.link != nullptr) give_place_back(work);
   work.status = status;
   if (!work.left) core_.departures().count(-1);

@@ -370,6 +370,9 @@ class Terminus {
   Status posted_at_once(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                         const SendOptions& options, SendHandle* handle) noexcept;
   Status put_posted(Work& work) noexcept;
+  std::uint32_t& posted_under_way(Link& link) const noexcept {
+    return link.posted_under_way[static_cast<std::size_t>(priority_)];
+  }
   static bool of_several(const Work& work) noexcept { return work.length > work.packet_size; }
   Status packet_left(Work& work, Status status, std::size_t bytes, bool first) noexcept;
   void abandon(const Work& work) noexcept;

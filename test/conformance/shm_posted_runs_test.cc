@@ -315,6 +315,33 @@ TEST_P(BatchInRun, leaves_packets_of_other_kinds_in_their_order) {
   EXPECT_EQ(carol.refused_in_all(), 0u);
 }
 
+// Messages of several packets that wait for the room of their level keep none of the other level back, which
+// would look for its turn again and again.
+TEST_P(PostedRuns, of_one_level_wait_for_no_room_of_the_other) {
+  constexpr std::size_t kLong = 64 * kMtu;
+  OwnedPostedSlot slot(bob, queue, {.buffers = 64});
+  std::vector<std::byte> memory(kLong);
+  for (std::uint64_t i = 0; i != 64; ++i) ASSERT_EQ(slot.post(memory, i), Status::ok);
+  const auto data = pattern(kLong, 1);
+  std::vector<std::unique_ptr<interface::Terminus>> termini;
+  const auto begin = [&](Priority level) {
+    termini.push_back(std::make_unique<interface::Terminus>(alice.core, 4, level));
+    ASSERT_EQ(termini.back()->send_posted(slot.ticket(), data, 0, {}, nullptr), Status::pending);
+  };
+  for (std::uint32_t i = 0; i != interface::kPostedUnderWay + 2; ++i) begin(Priority::normal);
+  while (alice.core.run()) {
+  }
+  const std::uint64_t packets = alice.core.find_link(bob.id)->counters->packets_out;
+  begin(Priority::urgent);
+  while (alice.core.run()) {
+  }
+  EXPECT_GT(alice.core.find_link(bob.id)->counters->packets_out, packets) << "there is room for urgent ones";
+  EXPECT_FALSE(alice.core.something_to_do()) << "there is none any more, and nobody looks for any";
+  for (std::uint32_t i = 0; i != interface::kPostedUnderWay + 3; ++i)
+    EXPECT_EQ(next().kind, Notification::Kind::message);
+  EXPECT_EQ(bob.refused_in_all(), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(fabric, BatchInRun, testing::Values(FabricKind{"shm", make_shm_fabric}),
                          fabric_name);
 INSTANTIATE_TEST_SUITE_P(fabric, PostedRuns, testing::Values(FabricKind{"shm", make_shm_fabric}),

@@ -93,7 +93,7 @@ TEST_F(Jobs, a_meeting_that_times_out_goes_on) {
 }
 
 TEST_F(Jobs, are_left_in_the_middle_of_whatever_goes_on) {
-  const Finished finished = run({"-n", "2"}, "leave_in_the_middle");
+  const Finished finished = run({"-n", "2"}, "leave_in_the_middle", world.file("left"));
   EXPECT_EQ(finished.status, 0) << finished.err;
 }
 

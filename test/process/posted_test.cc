@@ -1,6 +1,7 @@
 // Posted buffers between two interfaces, in C++ and C: landed by the interface's own thread while the program
 // computes, waited for asleep, and told of to senders in their queues.
 #include <array>
+#include <atomic>
 #include <span>
 #include <thread>
 #include <vector>
@@ -70,6 +71,71 @@ TEST_F(PostedSlots, wake_who_sleeps_on_their_queue) {
       EXPECT_EQ(n.offset, i++);
     }
     sends.join();
+  });
+}
+
+// One polls as a NIC of VIs does, in runs; another sleeps on a queue of its own, whose messages come by the
+// same link; a third changes what runs rest on. Each message is told of once, in its order.
+TEST_F(PostedSlots, are_polled_in_runs_while_others_sleep_and_slots_come_and_go) {
+  with_two([](Interface& receiver, Interface& sender) {
+    constexpr std::uint64_t kMessages = 3000;
+    NotificationQueue polled(receiver, 1024), slept(receiver, 1024);
+    PostedSlot one(polled, {.buffers = 64}), two(slept, {.buffers = 64});
+    std::vector<std::byte> memory(64 * 64), other(64 * 64);
+    const auto post = [](PostedSlot& slot, std::vector<std::byte>& of, std::uint64_t number) {
+      ASSERT_EQ(slot.post(std::span(of).subspan(number % 64 * 64, 64), number), Status::ok);
+    };
+    for (std::uint64_t i = 0; i != 64; ++i) post(one, memory, i), post(two, other, i);
+    const auto send = [](Terminus& by, const Ticket& to, const std::vector<std::byte>& data,
+                         std::uint64_t word) {
+      SendHandle handle;
+      Status status = Status::queue_full;
+      while (status == Status::queue_full) status = by.send_posted(to, data, word, {}, &handle);
+      if (status == Status::pending) status = by.wait(handle, kPatience);
+      ASSERT_EQ(status, Status::ok);
+    };
+    std::atomic<std::uint64_t> taken{0}, heard{0};  // messages, of each slot
+    std::thread sends([&, first = one.ticket(), second = two.ticket()] {
+      Terminus terminus(sender), beside(sender);
+      for (std::uint64_t i = 0; i != kMessages; ++i) {
+        while (taken + 60 < i || 5 * (heard + 60) < i) std::this_thread::yield();
+        const auto data = numbers(i % 7 == 0 ? 40 : 8, static_cast<int>(i));
+        send(terminus, first, data, i);
+        if (i % 5 == 0) send(beside, second, data, i);
+      }
+    });
+    std::thread sleeps([&] {
+      for (std::uint64_t i = 0; i < kMessages; i += 5) {
+        Notification n;
+        ASSERT_EQ(slept.receive(n, kPatience), Status::ok);
+        EXPECT_EQ(n.word, i);
+        post(two, other, n.offset);
+        ++heard;
+      }
+    });
+    std::atomic<bool> over{false};
+    std::thread changes([&] {
+      while (!over) {
+        PostedSlot short_lived(slept, {.buffers = 1});
+        short_lived.change_key();
+        std::this_thread::yield();
+      }
+    });
+    for (std::uint64_t i = 0; i != kMessages;) {
+      Notification n;
+      if (polled.poll_posted(n) == 0) continue;
+      ASSERT_EQ(n.kind, Notification::Kind::message);
+      ASSERT_EQ(n.word, i);
+      ASSERT_EQ(n.offset, i % 64);
+      const auto data = numbers(i % 7 == 0 ? 40 : 8, static_cast<int>(i));
+      ASSERT_TRUE(same(std::span(memory).subspan(n.offset * 64, data.size()), data)) << i;
+      post(one, memory, n.offset);
+      taken = ++i;
+    }
+    sends.join(), sleeps.join();
+    over = true;
+    changes.join();
+    EXPECT_EQ(one.posted(), 64u);
   });
 }
 

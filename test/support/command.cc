@@ -33,6 +33,7 @@ base::FileDescriptor memory_file(const std::string& bytes) {
     done += static_cast<std::size_t>(put);
   }
   ::lseek(file.get(), 0, SEEK_SET);
+  ::fcntl(file.get(), F_SETFL, O_APPEND);  // without, processes that share it write over each other
   return file;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/namespaces.h"
+#include "hamlyn/values/priority.h"
 #include "hamlyn/values/ticket.h"
 #include "interface/packets/packet.h"
 
@@ -55,8 +56,9 @@ inline void set_posted(Packet& packet, const PostedPart& part) noexcept {
   packet.word = user_word_of(part);
 }
 
-// One link fills so many buffers of a slot at a time with messages of several packets; a sender begins no
-// more to one peer.
+// One link fills so many buffers of a slot at a time with messages of several packets. A sender begins no
+// more to one peer: at each level its share, so that none waits for the other level's room.
 inline constexpr std::uint32_t kPostedUnderWay = 16;
+inline constexpr std::uint32_t kPostedOfLevel = kPostedUnderWay / kPriorities;
 
 }  // namespace hamlyn::internal_::interface

@@ -55,7 +55,8 @@ Status Terminus::posted_at_once(const Ticket& ticket, std::span<const std::byte>
 Status Terminus::put_posted(Work& work) noexcept {
   const bool first = work.packets_left == 0;
   if (first) start(work);
-  if (first && of_several(work) && work.link->posted_under_way == kPostedUnderWay) {
+  std::uint32_t& under_way = posted_under_way(*work.link);
+  if (first && of_several(work) && under_way == kPostedOfLevel) {
     work.packets_left = 0;
     return Status::pending;  // others have their turns first
   }
@@ -71,8 +72,8 @@ Status Terminus::put_posted(Work& work) noexcept {
                       .word = work.posted_word});
   const Status status = work.link->put(packet, work.data + work.sent, nullptr, priority_);
   if (status == Status::ok && of_several(work)) {
-    if (first) ++work.link->posted_under_way;
-    if (work.packets_left == 1) --work.link->posted_under_way;
+    if (first) ++under_way;
+    if (work.packets_left == 1) --under_way;
   }
   return packet_left(work, status, bytes, first);
 }

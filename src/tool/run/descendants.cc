@@ -1,6 +1,7 @@
 #include "tool/run/descendants.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,20 +9,25 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <string_view>
+
+#include "base/file_descriptor.h"
 
 namespace hamlyn::tool {
 namespace {
 
 // The parent of a process; 0: it is gone.
 pid_t parent_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const base::FileDescriptor file{::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC)};
+  std::array<char, 512> bytes;  // more than the parent's number and all in front of it
+  const ssize_t got = ::read(file.get(), bytes.data(), bytes.size());
+  if (got <= 0) return 0;
+  const std::string text(bytes.data(), static_cast<std::size_t>(got));
   const std::size_t behind = text.rfind(')');  // the name in front may have anything in it
   pid_t parent = 0;
   char state = 0;
