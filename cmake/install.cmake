@@ -23,6 +23,7 @@ endfunction()
 hamlyn_needs(hamlyn_c)
 hamlyn_needs(hamlyn_rpc)
 hamlyn_needs(hamlyn_job)
+hamlyn_needs(hamlyn_splitc)
 hamlyn_needs(hamlyn_vi)
 
 set(pc_libs)

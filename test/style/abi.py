@@ -56,7 +56,7 @@ def measure(compiler, library, functions, structures, constants):
         lines.append(f'printf("%s: %zu bytes\\n", "{name}", sizeof({name}));')
         lines += [f'printf("%s.%s: %zu bytes at %zu\\n", "{name}", "{member}", '
                   f"sizeof((({name}*)0)->{member}), offsetof({name}, {member}));" for member in members]
-    program = ("#include <hamlyn/hamlyn.h>\n#include <hamlyn/c/job.h>\n#include <hamlyn/c/rpc.h>\n#include <hamlyn/c/rr.h>\n#include <stdio.h>\n"
+    program = ("#include <hamlyn/hamlyn.h>\n#include <hamlyn/c/job.h>\n#include <hamlyn/c/rpc.h>\n#include <hamlyn/c/rr.h>\n#include <hamlyn/c/splitc.h>\n#include <stdio.h>\n"
                "typedef void (*function)(void);\n"
                "static const function functions[] = {" + ", ".join(f"(function){name}" for name in functions) + "};\n"
                "int main(void) {\n  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)\n"

@@ -19,6 +19,7 @@
 #include "rpc/rpc_wire.h"
 #include "segment/clerk_wire.h"
 #include "segment/registry.h"
+#include "splitc/splitc_wire.h"
 #include "tool/transfer_wire.h"
 #include "vi/vi_wire.h"
 
@@ -136,6 +137,26 @@ std::vector<Structure> structures() {
         FIELD(internal_::vi::Message, own_length),   FIELD(internal_::vi::Message, asked_length),
         FIELD(internal_::vi::Message, reserved),     FIELD(internal_::vi::Message, own),
         FIELD(internal_::vi::Message, asked)}},
+      {"splitc::Told",
+       sizeof(internal_::splitc::Told),
+       {FIELD(internal_::splitc::Told, version), FIELD(internal_::splitc::Told, guarded),
+        FIELD(internal_::splitc::Told, heap), FIELD(internal_::splitc::Told, functions),
+        FIELD(internal_::splitc::Told, mark), FIELD(internal_::splitc::Told, interface),
+        FIELD(internal_::splitc::Told, ticket)}},
+      {"splitc::Line",
+       sizeof(internal_::splitc::Line),
+       {FIELD(internal_::splitc::Line, meeting), FIELD(internal_::splitc::Line, doing),
+        FIELD(internal_::splitc::Line, piece), FIELD(internal_::splitc::Line, stored),
+        FIELD(internal_::splitc::Line, reserved)}},
+      {"splitc::Request",
+       sizeof(internal_::splitc::Request),
+       {FIELD(internal_::splitc::Request, number), FIELD(internal_::splitc::Request, function),
+        FIELD(internal_::splitc::Request, bytes), FIELD(internal_::splitc::Request, answered),
+        FIELD(internal_::splitc::Request, arguments), FIELD(internal_::splitc::Request, reserved)}},
+      {"splitc::Reply",
+       sizeof(internal_::splitc::Reply),
+       {FIELD(internal_::splitc::Reply, number), FIELD(internal_::splitc::Reply, done),
+        FIELD(internal_::splitc::Reply, bytes), FIELD(internal_::splitc::Reply, result)}},
       {"tool::Greeting",
        sizeof(tool::Greeting),
        {FIELD(tool::Greeting, head), FIELD(tool::Greeting, expected), FIELD(tool::Greeting, verdict)}},

@@ -66,6 +66,19 @@ void add_vis(Collection& all) {
     all.add(vi_call_cost(static_cast<ViCall>(call)));
 }
 
+void add_splitc(Collection& all) {
+  for (const bool guarded : {true, false}) {
+    all.add(splitc_read(guarded));
+    all.add(splitc_store_rate(guarded));
+    all.add(splitc_all_store_sync(guarded));
+    all.add(splitc_barrier(guarded));
+  }
+  all.add(splitc_write());
+  all.add(splitc_write_cost());
+  all.add(bare_write_cost());
+  all.add(splitc_get_rate());
+}
+
 void add_messages(Collection& all) {
   for (const std::size_t bytes :
        {std::size_t{64}, std::size_t{1024}, std::size_t{4096}, std::size_t{65536}}) {
@@ -232,6 +245,7 @@ std::vector<Meter> catalogue() {
   add_short(all);
   add_calls(all);
   add_vis(all);
+  add_splitc(all);
   add_messages(all);
   add_rate(all);
   add_bandwidth(all);

@@ -100,6 +100,16 @@ Meter blast_bandwidth();
 Meter blast_lossy_bandwidth();
 Meter blast_again();
 Meter blast_bare();
+// Split-C between two ranks: a word read and written; stores and gets a second; meetings. The bare write is a
+// store without Split-C.
+Meter splitc_read(bool guarded);
+Meter splitc_write();
+Meter splitc_write_cost();
+Meter bare_write_cost();
+Meter splitc_store_rate(bool guarded);
+Meter splitc_get_rate();
+Meter splitc_all_store_sync(bool guarded);
+Meter splitc_barrier(bool guarded);
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);

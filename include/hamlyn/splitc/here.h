@@ -1,0 +1,94 @@
+#pragma once
+// Where the heaps of all ranks are, as loads and stores want to know it. Nothing in here is for users.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace hamlyn::internal_::splitc {
+
+// Bits of a global pointer, from above: the mark of a program, a rank, a place in that rank's segment.
+inline constexpr unsigned kPlaceBits = 38, kRankBits = 10, kMarkShift = kPlaceBits + kRankBits;
+inline constexpr std::uint64_t kPlaces = (std::uint64_t{1} << kPlaceBits) - 1;
+inline constexpr std::uint32_t kMostRanks = std::uint32_t{1} << kRankBits;
+inline constexpr std::uint64_t kNoMark = ~std::uint64_t{0};  // that no pointer has
+
+constexpr std::uint64_t mark_of(std::uint64_t word) noexcept { return word >> kMarkShift; }
+constexpr std::uint32_t rank_of(std::uint64_t word) noexcept {
+  return static_cast<std::uint32_t>(word >> kPlaceBits) & (kMostRanks - 1);
+}
+constexpr std::uint64_t place_of(std::uint64_t word) noexcept { return word & kPlaces; }
+// Makes the pointer to another place of the same heap.
+constexpr std::uint64_t moved(std::uint64_t word, std::uint64_t by) noexcept {
+  return (word & ~kPlaces) | ((word + by) & kPlaces);
+}
+
+// A rank's segment.
+struct Heap {
+  std::byte* base = nullptr;        // here; null: loads and stores do not reach it
+  std::uint64_t* stored = nullptr;  // word in it that tells its rank what this one has stored
+  std::uint64_t bytes = 0;          // that this rank has stored there
+};
+
+// A rank's view of its program.
+struct Here {
+  std::uint64_t mark = kNoMark;        // of pointers that loads and stores may follow now
+  std::uint64_t first = 0, bytes = 0;  // each heap has the places [first, first + bytes)
+  std::uint32_t rank = 0, ranks = 1;
+  std::uint32_t looks = 0;  // reads until somebody must look whether all ranks live
+  Heap* heaps = nullptr;    // of kMostRanks
+  class Runtime* runtime = nullptr;
+};
+
+inline constinit Here nobody{};
+// View of the program that this process has. Where several ranks are simulated in one process, each sets it
+// again when it has waited.
+inline constinit Here* here = &nobody;
+
+// Finds memory that loads and stores reach. Null: not this way, or not now.
+inline std::byte* reach(std::uint64_t word, std::size_t bytes) noexcept {
+  const Here& view = *here;
+  if (mark_of(word) != view.mark) return nullptr;
+  const std::uint64_t from = place_of(word) - view.first;
+  if (from > view.bytes || bytes > view.bytes - from) return nullptr;
+  std::byte* const base = view.heaps[rank_of(word)].base;
+  return base == nullptr ? nullptr : base + place_of(word);
+}
+
+// Finds memory to read: who reads again and again may wait for a rank that has ended.
+inline const std::byte* reach_to_read(std::uint64_t word, std::size_t bytes) noexcept {
+  return --here->looks == 0 ? nullptr : reach(word, bytes);
+}
+
+// Loads and stores a value that others may change, of a size that the compiler knows: a word in one move.
+template <std::size_t kBytes>
+inline void load(void* into, const std::byte* from) noexcept {
+  std::memcpy(into, from, kBytes);
+  std::atomic_thread_fence(std::memory_order_acquire);  // pairs with `stored` at the other side
+}
+template <std::size_t kBytes>
+inline void stored(std::byte* to, const void* from) noexcept {
+  std::atomic_thread_fence(std::memory_order_release);  // pairs with `load` at the other side
+  std::memcpy(to, from, kBytes);
+}
+// Counts what was stored behind it: who sees the count sees the data.
+inline void count(Heap& heap, std::size_t bytes) noexcept {
+  heap.bytes += bytes;
+  // Pairs with Runtime::stored_here at that rank.
+  const std::atomic_ref<std::uint64_t> counted(*heap.stored);
+  counted.store(heap.bytes, std::memory_order_release);
+}
+
+// The long ways, of every heap. Each throws Error, as docs/splitc.md says.
+void read(std::uint64_t word, void* into, std::size_t bytes);
+void write(std::uint64_t word, const void* from, std::size_t bytes);
+void store(std::uint64_t word, const void* from, std::size_t bytes);
+// Memory of this rank, or mapped; null if it is neither.
+std::byte* local(std::uint64_t word, std::size_t bytes) noexcept;
+// Makes the pointer to an object in this rank's heap.
+std::uint64_t word_of(const void* mine);
+std::uint64_t make_word(std::uint32_t owner, std::uint64_t place) noexcept;
+// Throws Error: invalid_argument: there is no element `index` of so many.
+[[noreturn]] void throw_outside(std::size_t index, std::size_t size);
+
+}  // namespace hamlyn::internal_::splitc

@@ -1,0 +1,106 @@
+// Refusals, and what a rank says of others that have ended.
+#include "splitc/runtime.h"
+
+namespace hamlyn::internal_::splitc {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kTelling = 500ms;  // for `hamlyn run` to tell how a rank has ended
+
+// Whether so many bytes, or such a shape of them, lie within `room`.
+bool fits(std::uint64_t room, std::uint64_t bytes, const Strides* strides) noexcept {
+  if (strides == nullptr) return bytes <= room;
+  std::uint64_t chunks = 0, all = 0, x = 0, y = 0, reach = 0;
+  if (strides->chunk == 0 || strides->x_chunks == 0 || strides->y_chunks == 0) return false;
+  if (__builtin_mul_overflow(std::uint64_t{strides->x_chunks}, std::uint64_t{strides->y_chunks}, &chunks) ||
+      __builtin_mul_overflow(chunks, std::uint64_t{strides->chunk}, &all) || all != bytes)
+    return false;
+  return !__builtin_mul_overflow(strides->x_stride, std::uint64_t{strides->x_chunks} - 1, &x) &&
+         !__builtin_mul_overflow(strides->y_stride, std::uint64_t{strides->y_chunks} - 1, &y) &&
+         !__builtin_add_overflow(x, y, &reach) &&
+         !__builtin_add_overflow(reach, std::uint64_t{strides->chunk}, &reach) && reach <= room;
+}
+
+}  // namespace
+
+void throw_outside(std::size_t index, std::size_t size) {
+  throw Error(ErrorCode::invalid_argument,
+              "element " + std::to_string(index) + " of " + std::to_string(size) + " that there are");
+}
+
+std::string Runtime::name_of(std::uint32_t rank) const { return "rank " + std::to_string(rank); }
+
+void Runtime::refuse(ErrorCode code, const std::string& text) const { throw Error(code, text); }
+
+void Runtime::fail(ErrorCode code, const std::string& text) {
+  failure_.emplace(code, text);
+  set_view();
+  forget_asks();
+  throw *failure_;
+}
+
+// Waits a moment for `hamlyn run` to tell. The first rank that has ended is the cause: others may have ended
+// for it.
+std::optional<RankEnd> Runtime::first_end() {
+  RankEnd first;
+  const bool told = job_.ended(first, kTelling) == Status::ok;
+  resume();
+  return told ? std::optional(first) : std::nullopt;
+}
+
+// Says that the link with that rank has ended, and why as far as that is known.
+std::string Runtime::gone(std::uint32_t rank) const {
+  const LinkReason why = interface_.why(peers_[rank].interface).reason;
+  return "the link with " + name_of(rank) + " has ended (" + name(why) + ")";
+}
+
+// `otherwise` is said if nobody tells which rank has ended, and how.
+void Runtime::fail_ended(const std::string& otherwise) {
+  const auto first = first_end();
+  const std::string text =
+      first ? name_of(first->rank) + " has ended with status " + std::to_string(first->status) : otherwise;
+  fail(ErrorCode::peer_died, text + ", and the program cannot go on without it");
+}
+
+void Runtime::fail_by(Status status, std::uint32_t rank) {
+  switch (status) {
+    case Status::link_ended:
+    case Status::stale:
+      fail_ended(gone(rank));
+    case Status::forked:
+      refuse(ErrorCode::forked, "a forked child is no rank of the program");
+    case Status::cancelled:
+      fail(ErrorCode::cancelled, "a wait was cancelled");
+    default:
+      fail(ErrorCode::not_permitted, std::string(name(status)) + ": " + name_of(rank) + " refuses it");
+  }
+}
+
+void Runtime::refuse_in_call(const char* what) const {
+  refuse(ErrorCode::invalid_argument,
+         std::string(what) + " inside a function that another rank has called: nothing may wait there");
+}
+
+std::uint32_t Runtime::rank_of_good(std::uint64_t word, std::size_t bytes, const Strides* strides) const {
+  go_on();
+  const std::uint64_t from = place_of(word) - view_.first;
+  if (mark_of(word) != mark_ || rank_of(word) >= ranks_ || from > view_.bytes ||
+      !fits(view_.bytes - from, bytes, strides))
+    refuse_pointer(word, bytes);
+  return rank_of(word);
+}
+
+void Runtime::refuse_pointer(std::uint64_t word, std::size_t bytes) const {
+  if (word == 0) refuse(ErrorCode::invalid_argument, "a null global pointer was used");
+  if (mark_of(word) != mark_ || rank_of(word) >= ranks_)
+    refuse(ErrorCode::invalid_argument,
+           "a global pointer of another job, or of a program that has ended, was used");
+  refuse(ErrorCode::invalid_argument,
+         "a global pointer leads out of the heap of " + name_of(rank_of(word)) + ": " +
+             std::to_string(bytes) + " bytes at " +
+             std::to_string(static_cast<std::int64_t>(place_of(word) - view_.first)) + " of " +
+             std::to_string(view_.bytes));
+}
+
+}  // namespace hamlyn::internal_::splitc

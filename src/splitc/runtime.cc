@@ -1,0 +1,229 @@
+// A program's beginning and end, and what a rank waits by.
+#include "splitc/runtime.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "library/setting.h"
+#include "library/wait/futex.h"
+#include "library/wait/waiting.h"
+#include "library/with_memory.h"
+#include "splitc/functions.h"
+
+namespace hamlyn::internal_::splitc {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 30s;    // for all ranks to begin
+constexpr unsigned kSpins = 2000;  // looks before a rank yields its processor, if each has one
+constexpr unsigned kCrowdedSpins = 20;
+constexpr unsigned kYields = 50;
+constexpr auto kSlice = 50ms;      // between two looks at who lives, asleep
+constexpr auto kStoreSlice = 1ms;  // and at stores, which wake nobody
+constexpr auto kMoment = 1us;
+
+std::uint64_t heap_bytes(const ProgramOptions& options) {
+  const std::uint64_t rounded = (options.heap + kPage - 1) / kPage * kPage;
+  if (options.heap == 0 || options.heap > kPlaces / 2)
+    throw Error(ErrorCode::invalid_argument,
+                "a heap of " + std::to_string(options.heap) + " bytes: 1 to " + std::to_string(kPlaces / 2));
+  return rounded;
+}
+
+SegmentOptions segment_options(std::uint32_t ranks, const ProgramOptions& options) {
+  return {.bytes = heap_at(ranks) + heap_bytes(options),
+          .sharing = options.guarded ? Sharing::guarded : Sharing::mapped_read_write,
+          .control = Control::never,
+          .places = 1,
+          .records = 16};
+}
+
+JobOptions going_on() { return {.go_on = true}; }  // who waits for a rank that ends throws, and says which
+
+}  // namespace
+
+Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptions& options)
+    : interface_(interface),
+      job_(interface, place, going_on()),
+      rank_(job_.rank()),
+      ranks_(job_.size()),
+      guarded_(options.guarded),
+      segment_(interface, segment_options(ranks_, options)),
+      own_(segment_.bytes().data()),
+      heaps_(std::make_unique<Heap[]>(kMostRanks)),
+      peers_(ranks_),
+      hosts_(ranks_),
+      book_(heap_bytes(options)),
+      meeting_(own_, rank_, ranks_) {
+  crowded_ = library::simulation != nullptr ||  // there each has the one thread in turn
+             std::int64_t{place.size_here} > ::sysconf(_SC_NPROCESSORS_ONLN);
+  view_ = {.first = heap_at(ranks_),
+           .bytes = heap_bytes(options),
+           .rank = rank_,
+           .ranks = ranks_,
+           .looks = kLooks,
+           .heaps = heaps_.get(),
+           .runtime = this};
+  tell_each_other(heap_bytes(options));
+  open_heaps();
+  set_view();
+  resume();
+}
+
+Runtime::~Runtime() {
+  if (here == &view_) here = &nobody;
+}
+
+void Runtime::tell_each_other(std::uint64_t heap) {
+  const Told own{.guarded = guarded_,
+                 .heap = heap,
+                 .functions = hash_of_functions(),
+                 .mark = base::random_key() >> kMarkShift | 1,
+                 .interface = interface_.id(),
+                 .ticket = segment_.ticket()};
+  std::vector<Told> all;
+  met(job_.all_gather(own, all, kPatience), "they begin");
+  mark_ = all[0].mark & 0xffff;
+  for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
+    check_told(rank, all[rank]);
+    peers_[rank].interface = all[rank].interface;
+    hosts_[rank] = all[rank].interface >> 48;
+    if (rank != rank_)
+      peers_[rank].import =
+          std::make_unique<Import>(interface_, all[rank].ticket, Import::Options{.map = !guarded_}, kBegin);
+  }
+}
+
+// Throws unless that rank is of the same program, begun in the same way.
+void Runtime::check_told(std::uint32_t rank, const Told& told) const {
+  const auto differ = [&](const char* what, std::uint64_t there, std::uint64_t own) {
+    if (there != own)
+      refuse(ErrorCode::invalid_argument, name_of(rank) + " has " + what + " " + std::to_string(there) +
+                                              ", and this one, " + std::to_string(rank_) + ", " +
+                                              std::to_string(own));
+  };
+  if (told.version == 0)  // of one that has ended there are zeros
+    refuse(ErrorCode::peer_died, name_of(rank) + " has ended before all had begun");
+  if (told.version != kWireVersion)
+    refuse(ErrorCode::version_mismatch, name_of(rank) + " was built with another version of the library");
+  differ("a heap of bytes", told.heap, view_.bytes);
+  differ("for guarded", told.guarded, guarded_);
+  if (told.functions != hash_of_functions())
+    refuse(ErrorCode::invalid_argument, name_of(rank) + " is another program than " + name_of(rank_));
+}
+
+void Runtime::open_heaps() {
+  heaps_[rank_].base = own_;
+  std::uint8_t mapped = 1;
+  for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
+    if (rank != rank_) {
+      open(rank);
+      if (import(rank).size() != segment_.bytes().size())
+        refuse(ErrorCode::invalid_argument, name_of(rank) + " shows a heap of another size than it said");
+      if (import(rank).writes_by_stores())
+        heaps_[rank].base = import(rank).mapping()->writable().data();
+      else
+        mapped = 0;
+    }
+    if (base(rank) != nullptr)
+      heaps_[rank].stored = reinterpret_cast<std::uint64_t*>(base(rank) + other_at(rank_));
+  }
+  std::vector<std::uint8_t> all;
+  met(job_.all_gather(mapped, all, kPatience), "they have each other's heaps");
+  all_mapped_ = std::ranges::all_of(all, [](std::uint8_t each) { return each == 1; });
+}
+
+void Runtime::open(std::uint32_t rank) {
+  try {
+    import(rank).open(kPatience);
+  } catch (const Error& error) {
+    fail_ended("the heap of " + name_of(rank) + " was not opened: " + error.what());
+  }
+}
+
+// Throws unless all ranks have met at the beginning.
+void Runtime::met(Status status, const char* doing) {
+  if (status == Status::ok) return;
+  const std::string text = std::string("the ranks did not meet when ") + doing + ": ";
+  if (status == Status::refused) refuse(ErrorCode::invalid_argument, text + job_.why());
+  if (status == Status::timed_out) refuse(ErrorCode::timed_out, text + "not all have come");
+  if (status == Status::link_ended) fail_ended("a rank, or the command that has started all, has ended");
+  refuse(ErrorCode::cancelled, text + name(status));
+}
+
+void Runtime::end() {
+  if (std::exchange(ended_, true)) return;
+  sync(nullptr);
+  begin(Kind::end, 0, 0, nullptr, 0);
+  finish();
+  // No heap goes while a rank still looks whether all have come.
+  static_cast<void>(job_.barrier(kPatience));
+  resume();
+}
+
+// --- waiting
+
+void Runtime::wait(base::FunctionRef<bool()> ready, Waits waits) {
+  const unsigned spins = crowded_ ? kCrowdedSpins : kSpins;
+  for (unsigned looks = 0; looks != spins; ++looks) {
+    if (ready()) return;
+    serve();
+    if (all_mapped_)
+      base::pause();
+    else
+      interface_.run();
+  }
+  for (unsigned looks = 0; looks != kYields; ++looks) {
+    if (ready()) return;
+    serve();
+    if (!all_mapped_) interface_.run();
+    library::yield();
+    resume();
+  }
+  while (!sleep(ready, waits)) {
+  }
+}
+
+// Lets others run, and time pass, where there are more ranks than processors: who asks again and again would
+// keep them from what it asks for.
+void Runtime::give_way() {
+  if (!crowded_) return;
+  const Status status = interface_.wait_any([] { return false; }, kMoment);
+  library::yield();
+  resume();
+  if (status != Status::timed_out) fail_by(status, rank_);
+}
+
+// Sleeps until something may have changed. Returns whether it is ready.
+bool Runtime::sleep(base::FunctionRef<bool()> ready, Waits waits) {
+  const auto slice = waits == Waits::stores && !guarded_ ? std::chrono::nanoseconds(kStoreSlice) : kSlice;
+  const auto look_again = [&](std::uint64_t) { return ready() || asked(); };
+  const Status status = segment_.wait_until(0, look_again, slice);
+  resume();
+  if (status != Status::ok && status != Status::timed_out) fail_by(status, rank_);
+  serve();
+  if (ready()) return true;
+  const auto rank = who_has_ended();
+  // Its last words may have come before its end was noticed.
+  if (!rank || ready()) return rank.has_value();
+  fail_ended(gone(*rank));
+}
+
+std::optional<std::uint32_t> Runtime::who_has_ended() noexcept {
+  library::Waiting& waiting = interface_.waiting();
+  const library::Lock lock(waiting);
+  if (!lock) return std::nullopt;
+  for (std::uint32_t rank = 0; rank != ranks_; ++rank)
+    if (rank != rank_ && !waiting.linked(lock.held(), peers_[rank].interface)) return rank;
+  return std::nullopt;
+}
+
+void Runtime::look() {
+  if (const auto rank = who_has_ended()) fail_ended(gone(*rank));
+}
+
+}  // namespace hamlyn::internal_::splitc

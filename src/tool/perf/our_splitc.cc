@@ -1,0 +1,233 @@
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hamlyn/splitc.h"
+#include "job/desk_service.h"
+#include "tool/perf/clock.h"
+#include "tool/perf/our_party.h"
+#include "tool/perf/ours.h"
+#include "tool/perf/pair.h"
+#include "tool/perf/reading.h"
+#include "tool/perf/timing.h"
+
+namespace hamlyn::tool::perf {
+
+namespace {
+
+using namespace hamlyn::splitc;
+
+constexpr std::uint64_t kWarmUp = 5000;
+constexpr std::uint64_t kTimed = 50000;
+constexpr std::uint64_t kRounds = 2000;  // of kRow accesses each
+constexpr std::uint64_t kRow = 512;
+constexpr std::size_t kOver = 1024;  // the word by which rank 0 says that all is measured
+
+using Words = everywhere<std::uint64_t>;
+using RankWork = std::function<void(Words&, Room&)>;
+
+// The desk of a job of two, which `hamlyn run` has otherwise.
+class DeskOfTwo {
+ public:
+  DeskOfTwo(Interface& interface, const std::string& job)
+      : desk_(two_ranks()),
+        server_(interface, internal_::job::desk_name(job), desk_,
+                {.clients = 2, .of_one = 2, .stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064}),
+        serving_([this] { static_cast<void>(server_.run()); }) {}
+  ~DeskOfTwo() {
+    server_.stop();
+    serving_.join();
+  }
+
+ private:
+  static internal_::job::Terms two_ranks() {
+    internal_::job::Terms terms;
+    terms.size = 2;
+    return terms;
+  }
+
+  internal_::job::DeskService desk_;
+  rpc::Server<internal_::job::DeskService> server_;
+  std::thread serving_;
+};
+
+void take_part(const std::string& job, std::uint32_t rank, bool guarded, Room& room, const RankWork& work) {
+  Interface desks;
+  std::optional<DeskOfTwo> desk;
+  if (rank == 0) desk.emplace(desks, job);
+  Interface interface({.requests = 64});
+  Program program(interface, {.job = job, .rank = rank, .size = 2, .here = rank, .size_here = 2},
+                  {.heap = std::size_t{1} << 20, .guarded = guarded});
+  {
+    Words words(2 * kOver);
+    barrier();
+    work(words, room);
+    barrier();
+  }
+  program.end();
+  room.meet();  // the desk is there until both have left
+}
+
+std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
+                              const RankWork& second) {
+  const std::string job = new_meeting();
+  return run_pair(
+      cores, {.results = results}, [&](Room& room) { take_part(job, 0, guarded, room, first); },
+      [&](Room& room) { take_part(job, 1, guarded, room, second); });
+}
+
+void say_over(Words& words) { *words.at(1, kOver) = 1; }
+std::atomic_ref<std::uint64_t> own(Words& words, std::size_t at) { return std::atomic_ref(words.mine()[at]); }
+
+// Until the other side has all.
+void serve(Words& words, Room&) {
+  const auto over = own(words, kOver);
+  while (over.load(std::memory_order_acquire) == 0) poll();
+}
+void keep_word_changing(Words& words, Room&) { keep_writing(own(words, 0), own(words, kOver)); }
+
+template <class Operation>
+RankWork timed(Operation operation) {
+  return [operation](Words& words, Room& room) {
+    std::vector<double> trips;
+    trips.reserve(kTimed);
+    std::uint64_t before = hamlyn_ticks();
+    for (std::uint64_t i = 0; i != kWarmUp + kTimed; ++i) {
+      operation(words, i);
+      const std::uint64_t now = hamlyn_ticks();
+      if (i >= kWarmUp) trips.push_back(static_cast<double>(now - before) * ns_per_tick());
+      before = now;
+    }
+    say_over(words);
+    room.report(trips);
+  };
+}
+
+void read_word(Words& words, std::uint64_t) { expect(*words.at(1) == 0, "another word was read"); }
+void read_changing_word(Words& words, Room& room) {
+  const global_ptr<std::uint64_t> at = words.at(1);
+  std::uint64_t least = 0;
+  const std::vector<double> times = time_reads([&] {
+    const std::uint64_t read = *at;
+    expect(read >= least, "what was read is older than what was read before");
+    least = read;
+  });
+  say_over(words);
+  room.report(times);
+}
+void write_word(Words& words, std::uint64_t number) { *words.at(1) = number; }
+
+// Writes many words, one after the other: nanoseconds of each.
+template <class Write>
+double time_writes(Write write) {
+  for (std::uint64_t i = 0; i != kRow; ++i) write(i, i);
+  const std::uint64_t start = hamlyn_ticks();
+  for (std::uint64_t round = 0; round != kRounds; ++round)
+    for (std::uint64_t i = 0; i != kRow; ++i) write(i, round);
+  return static_cast<double>(hamlyn_ticks() - start) * ns_per_tick() / static_cast<double>(kRounds * kRow);
+}
+void write_words(Words& words, Room& room) {
+  const global_ptr<std::uint64_t> to = words.at(1);
+  room.report(
+      time_writes([&](std::uint64_t i, std::uint64_t value) { to[static_cast<std::ptrdiff_t>(i)] = value; }));
+  say_over(words);
+}
+void write_bare_words(Words& words, Room& room) {
+  auto* const to = words.at(1).local();
+  room.report(time_writes([&](std::uint64_t i, std::uint64_t value) {
+    std::atomic_ref<std::uint64_t>(to[i]).store(value, std::memory_order_release);  // pairs with nothing
+  }));
+  say_over(words);
+}
+
+// As many words to the other side, until that has waited for all of them.
+void store_words(Words& words, Room& room) {
+  const global_ptr<std::uint64_t> to = words.at(1);
+  std::uint64_t start = 0;
+  for (std::uint64_t round = 0; round <= kRounds; ++round) {
+    if (round <= 1) barrier();  // all of the first round has landed when the second begins
+    if (round == 1) start = hamlyn_ticks();
+    for (std::uint64_t i = 0; i != kRow; ++i) store(to + static_cast<std::ptrdiff_t>(i), round);
+  }
+  barrier();
+  const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+  room.report(static_cast<double>(kRounds * kRow) * 1e9 / ns);
+}
+void take_stores(Words& words, Room&) {
+  barrier();
+  store_sync(kRow * sizeof(std::uint64_t));
+  barrier();
+  store_sync(kRounds * kRow * sizeof(std::uint64_t));
+  expect(own(words, kRow - 1).load() == kRounds, "a store is missing");
+  barrier();
+}
+
+void get_words(Words& words, Room& room) {
+  std::array<std::uint64_t, kRow> into{};
+  const global_ptr<std::uint64_t> from = words.at(1);
+  std::uint64_t start = 0;
+  for (std::uint64_t round = 0; round != kRounds; ++round) {
+    if (round == kRounds / 10) start = hamlyn_ticks();
+    for (std::uint64_t i = 0; i != kRow; ++i) get(into[i], from + static_cast<std::ptrdiff_t>(i));
+    hamlyn::splitc::sync();
+  }
+  const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+  room.report(static_cast<double>((kRounds - kRounds / 10) * kRow) * 1e9 / ns);
+  say_over(words);
+}
+
+template <class Together>
+RankWork meet(Together together) {
+  return [together](Words&, Room& room) {
+    std::vector<double> times;
+    times.reserve(kTimed);
+    std::uint64_t before = hamlyn_ticks();
+    for (std::uint64_t i = 0; i != kWarmUp + kTimed; ++i) {
+      together();
+      const std::uint64_t now = hamlyn_ticks();
+      if (i >= kWarmUp) times.push_back(static_cast<double>(now - before) * ns_per_tick());
+      before = now;
+    }
+    if (rank() == 0) room.report(times);
+  };
+}
+
+std::string kind(bool guarded) { return guarded ? "" : "mapped."; }
+
+Meter of_ranks(const std::string& name, bool guarded, std::size_t results, const RankWork& first,
+               const RankWork& second) {
+  const auto round = [=](Cores cores, int) { return run_ranks(cores, results, guarded, first, second); };
+  return {
+      .name = prefix(Place::shm) + "splitc." + name, .round = round, .single_operations = results == kTimed};
+}
+
+}  // namespace
+
+Meter splitc_read(bool guarded) {
+  const std::string name = "read." + kind(guarded) + "8.roundtrip";
+  return guarded ? of_ranks(name, true, kTimed, timed(read_word), serve)
+                 : of_ranks(name, false, kReads, read_changing_word, keep_word_changing);
+}
+
+Meter splitc_write() { return of_ranks("write.8.roundtrip", true, kTimed, timed(write_word), serve); }
+Meter splitc_write_cost() { return of_ranks("write.mapped.8.cost", false, 1, write_words, serve); }
+Meter bare_write_cost() { return of_ranks("bare_write.mapped.8.cost", false, 1, write_bare_words, serve); }
+
+Meter splitc_store_rate(bool guarded) {
+  return of_ranks("store." + kind(guarded) + "8.rate", guarded, 1, store_words, take_stores);
+}
+Meter splitc_get_rate() { return of_ranks("get.8.rate", true, 1, get_words, serve); }
+Meter splitc_all_store_sync(bool guarded) {
+  const RankWork both = meet([] { all_store_sync(); });
+  return of_ranks("allstoresync." + kind(guarded) + "2.roundtrip", guarded, kTimed, both, both);
+}
+Meter splitc_barrier(bool guarded) {
+  const RankWork both = meet([] { barrier(); });
+  return of_ranks("barrier." + kind(guarded) + "2.roundtrip", guarded, kTimed, both, both);
+}
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,194 @@
+// Split-C programs on simulated hosts: all of the language over seeds, and deaths at any time.
+#include <cstring>
+#include <random>
+
+#include "examples/splitc/em3d.h"
+#include "examples/splitc/radix_sort.h"
+#include "examples/splitc/sample_sort.h"
+#include "splitc/functions.h"
+#include "splitc/splitc_wire.h"
+#include "test/splitc/chores.h"
+#include "test/splitc/hosted_program.h"
+#include "test/splitc/refusals.h"
+
+namespace hamlyn::test {
+namespace {
+
+constexpr std::size_t kHeap = std::size_t{1} << 20;
+
+void run_whole(std::uint64_t seed, std::uint32_t ranks, bool guarded) {
+  SCOPED_TRACE(seed);
+  Hosted hosted(rough_rules(seed), seed);
+  HostedProgram program(hosted, ranks, {.heap = kHeap, .guarded = guarded}, splitc_chores::do_all);
+  hosted.run();
+  for (std::uint32_t rank = 0; rank != ranks; ++rank) EXPECT_EQ(program.errors[rank], "") << rank;
+  EXPECT_EQ(program.ended, ranks);
+}
+
+TEST(HostedSplitC, does_all_of_the_language_guarded) {
+  for (std::uint64_t seed = 1; seed <= 3 && !testing::Test::HasFailure(); ++seed)
+    run_whole(seed, 1 + static_cast<std::uint32_t>(seed) % 4, true);
+}
+
+TEST(HostedSplitC, does_all_of_the_language_mapped_or_between_hosts) {
+  for (std::uint64_t seed = 1; seed <= 3 && !testing::Test::HasFailure(); ++seed)
+    run_whole(seed, 2 + static_cast<std::uint32_t>(seed) % 3, false);
+}
+
+TEST(HostedSplitC, refuses_what_cannot_be_and_goes_on) {
+  for (const std::uint32_t ranks : {1u, 2u, 3u})
+    for (const bool guarded : {false, true}) {
+      SCOPED_TRACE(ranks);
+      Hosted hosted;
+      HostedProgram program(hosted, ranks, {.heap = kHeap, .guarded = guarded}, splitc_refusals::do_all);
+      hosted.run();
+      for (const std::string& each : program.errors) EXPECT_EQ(each, "");
+      EXPECT_EQ(program.ended, ranks);
+    }
+}
+
+TEST(HostedSplitC, tells_all_ranks_that_they_disagree) {
+  Hosted hosted;
+  HostedProgram program(hosted, 3, {.heap = kHeap}, splitc_refusals::disagree);
+  hosted.run();
+  const std::string other = ", rank 2 in a broadcast of 8 bytes from rank 0";
+  EXPECT_EQ(program.errors[0], "ranks disagree: rank 0 is in a barrier" + other);
+  EXPECT_EQ(program.errors[1], "ranks disagree: rank 1 is in a barrier" + other);
+  EXPECT_EQ(program.errors[2],
+            "ranks disagree: rank 2 is in a broadcast of 8 bytes from rank 0, rank 0 in a barrier");
+}
+
+// A rank writes any bits where the other ones look.
+void scribble(std::mt19937_64& random) {
+  using namespace internal_::splitc;
+  std::byte* const block = here->heaps[0].base;
+  const auto any = [&](std::uint64_t place, std::size_t bytes) {
+    std::vector<std::byte> bits(bytes);
+    for (std::byte& each : bits) each = std::byte(random());
+    std::memcpy(block + place, bits.data(), bytes);
+  };
+  any(random() % 3 == 0 ? 0 : other_at(1) + random() % sizeof(Other) / 8 * 8, 8);
+  Request request{.number = random() % 12, .function = static_cast<std::uint32_t>(random() % 64)};
+  request.bytes = static_cast<std::uint32_t>(random() % 2 == 0 ? random() : random() % 24);
+  request.answered = 1;
+  if (request.function < functions().size()) request.function = 1000;  // what may be called may do anything
+  std::memcpy(block + request_at(1, request.number), &request, sizeof request);
+  const Reply reply{.number = random() % 4, .done = static_cast<Done>(random() % 4), .bytes = ~0u};
+  std::memcpy(block + other_at(1) + offsetof(Other, reply), &reply, sizeof reply);
+}
+
+TEST(HostedSplitC, takes_any_bits_in_a_control_block) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted;
+    std::mt19937_64 random(seed);
+    HostedProgram program(hosted, 2, {.heap = 65536}, [&] {
+      for (int i = 0; i != 50; ++i) {
+        if (splitc::rank() == 1) scribble(random);
+        splitc::poll();
+      }
+      if (splitc::rank() == 1) throw std::runtime_error("leaves");
+      for (int i = 0; i != 3; ++i) {
+        EXPECT_NE(code_of([] { splitc::call<splitc_chores::square>(1, 3u); }), ErrorCode::forked);
+        EXPECT_NE(code_of([] { splitc::store_sync(~std::size_t{0}); }), ErrorCode::forked);
+      }
+      splitc::barrier();
+    });
+    hosted.run();
+    EXPECT_NE(program.errors[0], "");
+  }
+}
+
+// Pointers of a program that has ended lead nowhere in the next one of that process.
+void begin_twice() {
+  std::uint64_t word = 0;
+  for (int i = 0; i != 2; ++i) {
+    Interface interface;
+    splitc::Program program(interface, {}, {.heap = kHeap});
+    const auto own = splitc::allocate<std::uint64_t>();
+    *own = 3;
+    EXPECT_EQ(*own, 3u);
+    if (i == 0) word = own.word();
+    const bool same_mark = internal_::splitc::mark_of(word) == internal_::splitc::mark_of(own.word());
+    const auto write = [&] { *splitc::global_ptr<std::uint64_t>::from_word(word) = 1; };
+    EXPECT_EQ(code_of(write), same_mark ? ErrorCode{} : ErrorCode::invalid_argument);
+  }
+  EXPECT_EQ(code_of([] { splitc::barrier(); }), ErrorCode::invalid_argument);
+}
+
+TEST(HostedSplitC, tells_programs_of_one_process_apart) {
+  Hosted hosted;
+  hosted.add([](Hosted&) { begin_twice(); });
+  hosted.run();
+}
+
+// A rank dies at any time: the others hear of it, by its number, and none of them waits for ever.
+void run_with_a_death(std::uint64_t time, bool guarded, std::uint32_t& told, std::uint32_t& ended) {
+  SCOPED_TRACE(time);
+  Hosted hosted;
+  hosted.kill(3, time);
+  HostedProgram program(hosted, 3, {.heap = 65536, .guarded = guarded}, [] {
+    splitc_chores::get_and_put();
+    splitc_chores::store_and_wait();
+    splitc_chores::call_each_other();
+    splitc_chores::gather_and_reduce();
+  });
+  hosted.run();
+  for (const std::uint32_t rank : {0u, 2u}) {
+    const std::string& error = program.errors[rank];
+    told += error.find("rank 1 has ended with status 137") != std::string::npos;
+    ended += error.empty();
+    EXPECT_TRUE(error.empty() || error.find("rank 1") != std::string::npos) << error;
+  }
+}
+
+TEST(HostedSplitC, tells_the_others_of_a_rank_that_dies_at_any_time) {
+  for (const bool guarded : {false, true}) {
+    std::uint32_t told = 0, ended = 0, all = 0;
+    for (std::uint64_t time = 50'000; ended < 4 && !testing::Test::HasFailure(); time += 50'000, all += 2)
+      run_with_a_death(time, guarded, told, ended);
+    EXPECT_GT(told, all / 4);
+  }
+}
+
+TEST(HostedSplitC, tells_of_a_link_that_was_cut) {
+  std::uint32_t told = 0;
+  for (std::uint64_t time = 100'000; time < 4'000'000; time += 100'000) {
+    SCOPED_TRACE(time);
+    Hosted hosted;
+    hosted.host.after(time,
+                      [&] { hosted.host.cut(hosted.host.inhabitant(2), hosted.host.inhabitant(3), 0); });
+    HostedProgram program(hosted, 3, {.heap = 65536, .guarded = time % 200'000 == 0}, [] {
+      splitc_chores::get_and_put();
+      splitc_chores::store_and_wait();
+      splitc_chores::gather_and_reduce();
+    });
+    hosted.run();
+    for (const std::string& each : program.errors)
+      told += each.find("the link with rank") != std::string::npos;
+    EXPECT_TRUE(program.ended == 3 || std::ranges::count(program.errors, "") < 3);
+  }
+  EXPECT_GT(told, 5u);
+}
+
+template <class Run>
+void run_example(Run run, std::vector<std::string> words) {
+  for (const bool guarded : {false, true}) {
+    Hosted hosted;
+    HostedProgram program(hosted, 16, {.heap = kHeap, .guarded = guarded}, [&] {
+      std::vector<char*> all;
+      for (std::string& each : words) all.push_back(each.data());
+      run(static_cast<int>(all.size()), all.data());
+    });
+    hosted.run();
+    for (const std::string& each : program.errors) EXPECT_EQ(each, "");
+    EXPECT_EQ(program.ended, 16u);
+  }
+}
+
+TEST(HostedSplitC, runs_em3d_on_16_ranks) { run_example(em3d::run, {"em3d", "8"}); }
+TEST(HostedSplitC, runs_sample_sort_on_16_ranks) { run_example(sample_sort::run, {"sample_sort", "200"}); }
+TEST(HostedSplitC, runs_radix_sort_on_16_ranks) { run_example(radix_sort::run, {"radix_sort", "30"}); }
+
+}  // namespace
+}  // namespace hamlyn::test
