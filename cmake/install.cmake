@@ -25,6 +25,7 @@ hamlyn_needs(hamlyn_rpc)
 hamlyn_needs(hamlyn_job)
 hamlyn_needs(hamlyn_splitc)
 hamlyn_needs(hamlyn_vi)
+hamlyn_needs(hamlyn_am)
 
 set(pc_libs)
 foreach(layer IN LISTS HAMLYN_LAYERS)
@@ -48,11 +49,11 @@ endforeach()
 
 set(targets hamlyn ${HAMLYN_LAYERS})
 if(TARGET hamlyn_shared)
-  list(APPEND targets hamlyn_shared hamlyn_vipl)
+  list(APPEND targets hamlyn_shared hamlyn_vipl hamlyn_libam)
 endif()
 install(TARGETS ${targets} EXPORT hamlyn-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hamlyn TYPE INCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/include/vipl.h TYPE INCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/include/am.h ${PROJECT_SOURCE_DIR}/include/vipl.h TYPE INCLUDE)
 install(EXPORT hamlyn-targets NAMESPACE hamlyn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hamlyn)
 
 file(CONFIGURE OUTPUT hamlyn-config.cmake @ONLY CONTENT [[
@@ -91,8 +92,16 @@ Version: @PROJECT_VERSION@
 Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
 Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@ -lvipl
 ]])
+file(CONFIGURE OUTPUT am.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/@pc_prefix@
+Name: am
+Description: Active Messages II on Hamlyn
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@ -lam
+]])
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hamlyn.pc ${CMAKE_CURRENT_BINARY_DIR}/hamlyn-c.pc
-        ${CMAKE_CURRENT_BINARY_DIR}/vipl.pc
+        ${CMAKE_CURRENT_BINARY_DIR}/vipl.pc ${CMAKE_CURRENT_BINARY_DIR}/am.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 foreach(section 1 3 8)

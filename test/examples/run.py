@@ -190,6 +190,8 @@ def main(daemon, program, gives_up=None, peer=None):
             "rpc_bank": "three tellers have gone, and the bank has 30000 cents",
             "vi_files": "A file came by RDMA write",
             "vi_pingpong": "1000 times to and fro",
+            "am_pingpong": "1000 rounds",
+            "am_table": "1000 in all",
             "shmem": "4 processes, guarded heaps: all is as it should be",
             "barrier": "50 rounds of 3 members",
             "echo": "three clients heard what they had said",

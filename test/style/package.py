@@ -17,7 +17,7 @@ import tree
 HOLDS = (
     r"bin/hamlyn", r"bin/hamlynd", r"include/hamlyn/hamlyn\.h", r"include/hamlyn/c\.h", r"include/hamlyn/protocols/stream\.h",
     r"lib/.*libhamlyn\.so", r"lib/.*libhamlyn\.so\.0", r"lib/.*libhamlyn_protocols\.a", r"lib/.*libhamlyn_c\.a",
-    r"lib/.*pkgconfig/hamlyn\.pc", r"lib/.*pkgconfig/hamlyn-c\.pc", r"include/vipl\.h", r"lib/.*libvipl\.so\.1", r"lib/.*pkgconfig/vipl\.pc", r"lib/.*cmake/hamlyn/hamlyn-config\.cmake",
+    r"lib/.*pkgconfig/hamlyn\.pc", r"lib/.*pkgconfig/hamlyn-c\.pc", r"include/vipl\.h", r"include/am\.h", r"lib/.*libam\.so\.2", r"lib/.*pkgconfig/am\.pc", r"lib/.*libvipl\.so\.1", r"lib/.*pkgconfig/vipl\.pc", r"lib/.*cmake/hamlyn/hamlyn-config\.cmake",
     r"lib/systemd/system/hamlynd\.service", r"lib/sysusers\.d/hamlyn\.conf",
     r"share/man/man1/hamlyn\.1", r"share/man/man1/hamlyn-send\.1", r"share/man/man3/hamlyn\.3", r"share/man/man8/hamlynd\.8",
     r"share/doc/hamlyn/LICENSE", r"share/doc/hamlyn/docs/c-interface\.md", r"share/doc/hamlyn/docs/reference/index\.md",

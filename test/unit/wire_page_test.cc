@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "am/am_wire.h"
 #include "fabric/ofi/frame.h"
 #include "fabric/shm/layout.h"
 #include "hamlyn/core/bulk.h"
@@ -123,6 +124,13 @@ std::vector<Structure> structures() {
         FIELD(internal_::rpc::Admission, long_generation), FIELD(internal_::rpc::Admission, long_key),
         FIELD(internal_::rpc::Admission, long_bound), FIELD(internal_::rpc::Admission, long_incarnation),
         FIELD(internal_::rpc::Admission, mark)}},
+      {"am::Hello",
+       sizeof(internal_::am::Hello),
+       {FIELD(internal_::am::Hello, version), FIELD(internal_::am::Hello, why),
+        FIELD(internal_::am::Hello, credits), FIELD(internal_::am::Hello, from),
+        FIELD(internal_::am::Hello, to), FIELD(internal_::am::Hello, session),
+        FIELD(internal_::am::Hello, ring_bytes), FIELD(internal_::am::Hello, door),
+        FIELD(internal_::am::Hello, ring), FIELD(internal_::am::Hello, segment)}},
       {"vi::Message",
        sizeof(internal_::vi::Message),
        {FIELD(internal_::vi::Message, version),      FIELD(internal_::vi::Message, say),

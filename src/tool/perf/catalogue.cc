@@ -79,6 +79,17 @@ void add_splitc(Collection& all) {
   all.add(splitc_get_rate());
 }
 
+void add_active_messages(Collection& all) {
+  all.add(am_short());
+  all.add(am_longest());
+  all.add(am_medium());
+  for (const std::uint32_t credits : {8u, 128u}) all.add(am_rate(credits));
+  all.add(am_medium_bandwidth());
+  all.add(am_long_bandwidth());
+  all.add(am_send_cost());
+  all.add(am_receive_cost());
+}
+
 void add_messages(Collection& all) {
   for (const std::size_t bytes :
        {std::size_t{64}, std::size_t{1024}, std::size_t{4096}, std::size_t{65536}}) {
@@ -246,6 +257,7 @@ std::vector<Meter> catalogue() {
   add_calls(all);
   add_vis(all);
   add_splitc(all);
+  add_active_messages(all);
   add_messages(all);
   add_rate(all);
   add_bandwidth(all);

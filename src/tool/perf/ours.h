@@ -110,6 +110,17 @@ Meter splitc_store_rate(bool guarded);
 Meter splitc_get_rate();
 Meter splitc_all_store_sync(bool guarded);
 Meter splitc_barrier(bool guarded);
+// Active messages (hamlyn/am.h), handlers on both sides: requests of 4 and 16 arguments and replies, of 4096
+// bytes touched; as many as go with so many credits, of 4 arguments, 4096 and 65536 bytes touched; what one
+// of a burst costs who sends, and who handles.
+Meter am_short();
+Meter am_longest();
+Meter am_medium();
+Meter am_rate(std::uint32_t credits);
+Meter am_medium_bandwidth();
+Meter am_long_bandwidth();
+Meter am_send_cost();
+Meter am_receive_cost();
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);

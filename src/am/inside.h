@@ -1,0 +1,172 @@
+#pragma once
+// The insides of bundles and endpoints: machines, and how threads wait for what they do. One lock guards all
+// machines of a bundle; it is taken before the interface's own, and is held while a handler runs.
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "am/machine.h"
+#include "am/slots_port.h"
+#include "base/namespaces.h"
+#include "base/pending_calls.h"
+#include "base/run_lock.h"
+#include "hamlyn/am/endpoint.h"
+#include "library/wait/waiting.h"
+
+namespace hamlyn {
+
+namespace am {
+
+struct Bundle::Inside {
+  using Guard = internal_::base::RunLockGuard;
+  using Pending = internal_::base::PendingCall<Guard, internal_::base::RunLock>;
+
+  explicit Inside(Interface& from, bool wants_events)
+      : interface(from), waiting(from.waiting()), events(wants_events) {}
+
+  // All of these under the lock.
+  //
+  // Handles what is next at each endpoint. False: there was nothing.
+  bool poll_all() noexcept;
+  // Whether there is something to handle. Hears what no handler is called for. Runs nothing.
+  bool look() noexcept;
+
+  Interface& interface;
+  internal_::library::Waiting& waiting;
+  internal_::base::RunLock lock;
+  std::vector<Endpoint::Inside*> endpoints;  // under the lock
+  std::atomic<bool> events;                  // relaxed: a hint to a later wait
+  internal_::base::PendingCalls calls;
+  // The thread that is in a handler, or null. Relaxed: a thread looks whether it is itself.
+  std::atomic<const void*> handler{nullptr};
+};
+
+// The interface in a bundle's handler of which this thread is.
+inline thread_local const Interface* handling __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// While a handler runs, in the thread that holds the bundle's lock.
+class Handling {
+ public:
+  explicit Handling(Bundle::Inside& bundle) noexcept : bundle_(bundle) {
+    bundle.handler.store(internal_::base::RealThreads::self(), std::memory_order_relaxed);
+    handling = &bundle.interface;
+  }
+  ~Handling() {
+    handling = nullptr;
+    bundle_.handler.store(nullptr, std::memory_order_relaxed);
+  }
+  Handling(const Handling&) = delete;
+  Handling& operator=(const Handling&) = delete;
+
+ private:
+  Bundle::Inside& bundle_;
+};
+
+struct Token::Inside {
+  using Machine = internal_::am::Machine<internal_::am::SlotsPort>;
+
+  Endpoint::Inside* of = nullptr;
+  Machine::Delivery* delivery = nullptr;  // null: it is over
+};
+
+struct Endpoint::Inside {
+  using Machine = internal_::am::Machine<internal_::am::SlotsPort>;
+  using Delivery = Machine::Delivery;
+  using Leaving = internal_::am::Leaving;
+  using Moving = Machine::Moving;
+  using Try = internal_::am::Try;
+
+  Inside(Endpoint& of, Bundle::Inside& bundle, const internal_::am::Limits& limits);
+
+  // --- under the lock
+
+  // Handles what is next. False: there was nothing.
+  bool poll() noexcept;
+  bool look() noexcept;
+  void handle(Delivery& delivery) noexcept;
+  void call_handler(Delivery& delivery) noexcept;
+  void hand_back() noexcept;
+  void release_lent() noexcept;
+
+  // --- under no lock
+
+  // Tries until it is taken, and polls meanwhile.
+  template <class Attempt>
+  Result until_taken(Attempt attempt) noexcept;
+  template <class Attempt>
+  void sleep(Bundle::Inside& bundle, Bundle::Inside::Pending& pending, Attempt attempt, Try& tried) noexcept;
+  template <class What>
+  Result locked(What what) noexcept;
+  Result request(std::uint32_t index, Leaving& leaving) noexcept;
+  Result hear_all() noexcept;
+  Result wait_until_moved(const Moving& moving) noexcept;
+
+  Endpoint& self;
+  // Changed by move_to, under the locks of both bundles. Release there, acquire in Entry, which looks again
+  // when it has the lock.
+  std::atomic<Bundle::Inside*> in;
+  // Data that leaves, and is nobody else's.
+  struct Lent {
+    std::unique_ptr<std::byte[]> bytes;
+    Moving moving;
+  };
+  std::vector<Lent> lent;
+  internal_::am::SlotsPort port;
+  Machine machine;
+  std::array<Handler, internal_::am::kHandlers> handlers;
+  std::uint32_t handler_count = internal_::am::kHandlers;
+  ReturnHandler on_return;
+  Hook before, after;
+  Token token;
+  Token::Inside token_inside;
+  std::optional<Notification> held;  // that a thread took which waited
+  std::uint32_t requests = 0;        // since the last poll
+};
+
+// Holds the lock of a bundle, or of the one that an endpoint is in; also in a handler of that bundle, whose
+// thread has it already.
+class Entry {
+ public:
+  explicit Entry(Bundle::Inside& bundle) noexcept : bundle_(&bundle) { enter(); }
+  explicit Entry(const Endpoint::Inside& endpoint) noexcept;
+  ~Entry() {
+    if (held_) bundle_->lock.leave();
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  explicit operator bool() const noexcept { return held_ || in_handler_; }
+  Bundle::Inside& bundle() const noexcept { return *bundle_; }
+  bool in_handler() const noexcept { return in_handler_; }
+  // Why not.
+  Result why() const noexcept {
+    return in_handler_ || handling == &bundle_->interface ? Result::in_use : Result::not_init;
+  }
+
+ private:
+  void enter() noexcept {
+    in_handler_ = bundle_->handler.load(std::memory_order_relaxed) == internal_::base::RealThreads::self();
+    // A handler of another bundle must not wait for this one.
+    if (!in_handler_ && handling != &bundle_->interface) [[likely]]
+      held_ = bundle_->lock.enter();
+  }
+
+  Bundle::Inside* bundle_;
+  bool in_handler_ = false;
+  bool held_ = false;
+};
+
+inline Entry::Entry(const Endpoint::Inside& endpoint) noexcept
+    : bundle_(endpoint.in.load(std::memory_order_acquire)) {
+  enter();
+  while (held_ && endpoint.in.load(std::memory_order_acquire) != bundle_) [[unlikely]] {  // it has moved
+      bundle_->lock.leave();
+      bundle_ = endpoint.in.load(std::memory_order_acquire);
+      held_ = bundle_->lock.enter();
+    }
+}
+
+}  // namespace am
+
+}  // namespace hamlyn

@@ -1,0 +1,272 @@
+#pragma once
+// How an endpoint's pairs begin and end (am/machine.h), and its segment, of which they are told.
+//
+// Two endpoints greet each other: each says once to the other's door where it can be sent to, and may send as
+// soon as it has heard that. Whoever is greeted by a stranger greets back. A pair has a session of each side,
+// so that a process that begins anew is not taken for what it was.
+#include "am/machine.h"
+
+namespace hamlyn::internal_::am {
+
+// Throws.
+template <class Port>
+auto Machine<Port>::make_pair(const Name& name) -> Other& {
+  auto made = std::make_unique<Other>();
+  Other& out = *made;
+  do {
+    out.number = ++last_pair_;
+  } while (out.number == 0 || pairs_.contains(out.number));
+  out.name = name;
+  out.peer = interface_of(name);
+  out.own_session = port_.random();
+  out.way = port_.make_way(&out, limits_);
+  restless_.reserve(4 * (pairs_.size() + 2));
+  pairs_.emplace(out.number, std::move(made));
+  try {
+    by_name_[key_of(name)] = &out;
+  } catch (...) {
+    pairs_.erase(out.number);
+    throw;
+  }
+  open_window(out);
+  return out;
+}
+
+template <class Port>
+void Machine<Port>::greet(Other& pair) noexcept {
+  pair.hello = protocols::in_wire_order(Hello{.credits = limits_.credits,
+                                              .from = own_,
+                                              .to = number_of(pair.name),
+                                              .session = pair.own_session,
+                                              .ring_bytes = limits_.ring,
+                                              .door = on_wire(port_.door()),
+                                              .ring = on_wire(pair.way->landing()),
+                                              .segment = news_of(pair)});
+  switch (port_.say(door_of(pair.name), std::as_bytes(std::span(&pair.hello, 1)), pair.number,
+                    pair.hello_handle)) {
+    case Status::pending:
+      pair.hello_under_way = true;
+      pair.segment_owed = false;
+      return;
+    case Status::ok:
+      pair.hello_owed = pair.segment_owed = false;
+      return;
+    case Status::connecting:
+    case Status::queue_full:
+    case Status::no_place:
+      mark(pair);
+      return;
+    default:
+      end(pair, Why::unreachable);
+  }
+}
+
+template <class Port>
+void Machine<Port>::hear_said(std::uint64_t token, bool arrived, Refusal cause) noexcept {
+  Other* const other = pair(static_cast<std::uint32_t>(token));
+  if (other == nullptr || !other->hello_under_way) return;
+  other->hello_under_way = false;
+  if (arrived) {
+    other->hello_owed = false;
+    other->link = port_.link(other->peer);
+    if (other->segment_owed) mark(*other);
+    return;
+  }
+  switch (cause) {
+    case Refusal::no_buffer:  // too many greet it at once
+      mark(*other);
+      return;
+    case Refusal::bad_slot:
+    case Refusal::stale_generation:
+    case Refusal::bad_key:
+      end(*other, Why::bad_endpoint);
+      return;
+    default:
+      end(*other, Why::unreachable);
+  }
+}
+
+template <class Port>
+void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> bytes) noexcept {
+  const auto hello = protocols::copy_of<Hello>(bytes);
+  if (!hello || hello->version != kWireVersion || hello->to != own_ || hello->from == 0 || peer == 0) {
+    ++statistics.refused;
+    return;
+  }
+  const auto found = by_name_.find({peer, hello->from});
+  Other* other =
+      found != by_name_.end() && found->second->state != Other::State::ended ? found->second : nullptr;
+  if (hello->why != 0) {
+    if (other != nullptr && other->own_session == hello->session) end(*other, static_cast<Why>(hello->why));
+    return;
+  }
+  if (hello->ring.bound < kSmallRing || hello->ring.bound > kMostRing || hello->credits == 0) {
+    ++statistics.refused;
+    return;
+  }
+  if (other != nullptr && other->session == hello->session) return;
+  if (other != nullptr && other->session != 0) {  // it has begun anew
+    end(*other, Why::unreachable);
+    other = nullptr;
+  }
+  if (other == nullptr) other = welcome(peer, *hello);
+  if (other != nullptr) learn(*other, *hello);
+}
+
+// A pair for somebody who has greeted first. Null: it was refused.
+template <class Port>
+auto Machine<Port>::welcome(std::uint64_t peer, const Hello& hello) noexcept -> Other* {
+  const auto strangers = std::ranges::count_if(
+      pairs_, [&](const auto& each) { return each.second->peer == peer && each.second->users == 0; });
+  if (pairs_.size() >= kMostPairs || strangers >= kMostOfOneProcess) {
+    refuse(peer, hello);
+    return nullptr;
+  }
+  try {
+    Other& made = make_pair(name_of(ticket_of(hello.door, peer, Ticket::kPosted), hello.from));
+    mark(made);  // it is greeted back
+    return &made;
+  } catch (const std::exception&) {
+    refuse(peer, hello);
+    return nullptr;
+  }
+}
+
+template <class Port>
+void Machine<Port>::refuse(std::uint64_t peer, const Hello& hello) noexcept {
+  const Hello answer = protocols::in_wire_order(Hello{.why = static_cast<std::uint16_t>(Why::congestion),
+                                                      .from = own_,
+                                                      .to = hello.from,
+                                                      .session = hello.session});
+  // If that finds no room, who asks waits until it ends, or we do.
+  port_.say_once(ticket_of(hello.door, peer, Ticket::kPosted), std::as_bytes(std::span(&answer, 1)));
+}
+
+template <class Port>
+void Machine<Port>::learn(Other& pair, const Hello& hello) noexcept {
+  pair.session = hello.session;
+  pair.most = std::min({limits_.credits, hello.credits, kMostCredits});
+  pair.way->aim(ticket_of(hello.ring, pair.peer, Ticket::kFast), limits_.ring);
+  use_segment(pair, hello.segment);
+  pair.link = port_.link(pair.peer);
+  pair.state = Other::State::open;
+  pair.tag_fits = fits(pair.tag);
+  mark(pair);
+}
+
+template <class Port>
+void Machine<Port>::hear_link_ended(std::uint64_t peer) noexcept {
+  for (auto& [number, pair] : pairs_) {
+    if (pair->state == Other::State::ended || pair->link == 0) continue;  // of a greeting its own end tells
+    if (peer != 0 && pair->peer != peer) continue;
+    if (port_.link(pair->peer) != pair->link) end(*pair, Why::unreachable);
+  }
+}
+
+// Ends a pair. Requests that are under way come back.
+template <class Port>
+void Machine<Port>::end(Other& pair, Why why) noexcept {
+  if (pair.state == Other::State::ended) return;
+  pair.state = Other::State::ended;
+  pair.why = why;
+  for (; pair.asked.outstanding() != 0; pair.asked.drop_oldest()) {
+    const Asked& asked = pair.asked.oldest();
+    come_back(why,
+              {.kind = asked.kind,
+               .handler = asked.handler,
+               .index = asked.index,
+               .arguments = {asked.arguments.data(), asked.count},
+               .offset = asked.offset,
+               .length = asked.length},
+              pair.name);
+  }
+  for (const Kept& kept : pair.kept) {
+    if (!is_request(kept.kind)) continue;
+    std::array<std::int32_t, kMostArguments> arguments;
+    arguments_of(kept, arguments);
+    come_back(why,
+              {.kind = kept.kind,
+               .handler = kept.handler,
+               .index = kept.index,
+               .arguments = {arguments.data(), kept.count},
+               .offset = kept.offset,
+               .length = kept.length},
+              pair.name);
+  }
+  pair.kept.clear();
+  pair.early.clear();
+  pair.promised = 0;
+  if (pair.hello_under_way) port_.unsay(pair.hello_handle);
+  pair.hello_under_way = false;
+  mark(pair);
+  let_go(pair);
+}
+
+// Frees what an ended pair has, as soon as nobody looks at it.
+template <class Port>
+void Machine<Port>::let_go(Other& pair) noexcept {
+  if (pair.state != Other::State::ended || pair.busy) return;
+  pair.window.reset();
+  pair.way.reset();
+  if (pair.users == 0 && !pair.restless) erase(pair);
+}
+
+template <class Port>
+void Machine<Port>::erase(Other& pair) noexcept {
+  const auto found = by_name_.find(key_of(pair.name));
+  if (found != by_name_.end() && found->second == &pair) by_name_.erase(found);
+  pairs_.erase(pair.number);
+}
+
+// --- the segment
+
+template <class Port>
+void Machine<Port>::open_window(Other& pair) noexcept {
+  if (area_ != nullptr) pair.window = port_.make_window(*area_, segment_);
+}
+
+template <class Port>
+SegmentNews Machine<Port>::news_of(Other& pair) noexcept {
+  return {pair.window != nullptr ? on_wire(pair.window->ticket()) : WireTicket{}, segment_number_};
+}
+
+template <class Port>
+Result Machine<Port>::set_segment(std::span<std::byte> memory) {
+  std::unique_ptr<typename Port::Area> area;
+  if (!memory.empty()) {
+    area = port_.make_area(memory);
+    if (area == nullptr) return Result::bad_argument;
+  }
+  for (auto& [number, pair] : pairs_) pair->window.reset();
+  area_ = std::move(area);
+  segment_ = memory;
+  ++segment_number_;
+  for (auto& [number, pair] : pairs_) {
+    if (pair->state == Other::State::ended) continue;
+    open_window(*pair);
+    pair->segment_owed = true;
+    mark(*pair);
+    if (pair->state == Other::State::open) tell_segment(*pair);
+  }
+  return Result::ok;
+}
+
+template <class Port>
+void Machine<Port>::tell_segment(Other& pair) noexcept {
+  const SegmentNews news = protocols::in_wire_order(news_of(pair));
+  const Leaving leaving{.kind = Kind::segment, .head = std::as_bytes(std::span(&news, 1))};
+  if (!pair.kept.empty() || transmit(pair, leaving) == Sent::no_room)
+    mark(pair);
+  else
+    pair.segment_owed = false;
+}
+
+template <class Port>
+void Machine<Port>::use_segment(Other& pair, const SegmentNews& news) noexcept {
+  if (news.number == pair.segment.number) return;  // and what was put there counts
+  pair.segment = news;
+  pair.segment_ticket = ticket_of(news.slot, pair.peer, Ticket::kFast);
+  pair.put = 0;
+}
+
+}  // namespace hamlyn::internal_::am

@@ -1,0 +1,319 @@
+// Active messages with the whole library on simulated hosts, where packets are lost, late and repeated, links
+// are cut, and anybody dies at any time.
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "hamlyn/am.h"
+#include "test/rpc/seeds.h"
+#include "test/simulation/hosted.h"
+
+namespace hamlyn::test {
+namespace {
+
+using namespace std::chrono_literals;
+using am::Arguments;
+using am::Arrival;
+using am::Result;
+using am::Token;
+
+// An endpoint in one process, whose name the others find.
+class AmEnd {
+ public:
+  explicit AmEnd(Hosted& all, am::EndpointOptions options = {}) : all_(all), endpoint(bundle, options) {
+    bundle.set_events(true);
+    good(endpoint.set_tag(7), "a tag");
+    good(endpoint.on_return([this](const am::Returned& returned) { came_back.push_back(returned); }),
+         "a handler of what comes back");
+  }
+  void good(Result result, const char* what) { all_.expect(result == Result::ok, what); }
+  // Handles what comes until `ready` says so, and sleeps meanwhile. False: this process has died.
+  template <class Ready>
+  bool poll_until(Ready ready) {
+    while (!ready()) {
+      const Result waited = bundle.wait(1ms);
+      if (waited != Result::ok && waited != Result::not_sent) return false;
+      if (bundle.poll() != Result::ok || !all_.alive()) return false;
+    }
+    return true;
+  }
+
+  Hosted& all_;
+  Interface interface;
+  am::Bundle bundle{interface};
+  am::Endpoint endpoint;
+  std::vector<am::Returned> came_back;
+};
+
+// Names of endpoints, as a simulation's processes find each other.
+struct Book {
+  std::map<int, am::Name> names;
+};
+
+TEST(HostedAm, calls_handlers_there_and_back) {
+  Hosted hosted;
+  Book book;
+  bool over = false;
+  hosted.add([&](Hosted& all) {
+    AmEnd end(all);
+    int asked = 0;
+    end.good(end.endpoint.set_handler(
+                 1,
+                 [&](Token& token, const Arrival& arrival) {
+                   ++asked;
+                   std::array<std::int32_t, 2> back{arrival.arguments[0] + 1,
+                                                    static_cast<std::int32_t>(arrival.arguments.size())};
+                   end.good(token.reply(2, back), "a reply");
+                   all.expect(token.reply(2, back) == Result::bad_argument, "a second one");
+                   all.expect(end.bundle.poll() == Result::in_use, "a poll in a handler");
+                   all.expect(end.endpoint.request(0, 1) == Result::in_use, "a request in a handler");
+                 }),
+             "a handler");
+    book.names[0] = end.endpoint.name();
+    end.poll_until([&] { return over; });
+    all.expect(asked == 100, "each once");
+  });
+  hosted.add([&](Hosted& all) {
+    AmEnd end(all);
+    while (!book.names.contains(0)) all.host.pause(1000);
+    end.good(end.endpoint.map(0, book.names[0], 7), "a mapping");
+    int answered = 0;
+    end.good(end.endpoint.set_handler(2,
+                                      [&](Token&, const Arrival& arrival) {
+                                        all.expect(arrival.arguments[0] == answered + 1, "in order");
+                                        ++answered;
+                                      }),
+             "a handler");
+    for (int i = 0; i != 100; ++i) {
+      std::vector<std::int32_t> arguments(static_cast<std::size_t>(1 + i % 16), i);
+      end.good(end.endpoint.request(0, 1, arguments), "a request");
+    }
+    all.expect(end.poll_until([&] { return answered == 100; }), "all are answered");
+    over = true;
+  });
+  hosted.run();
+}
+
+// --- messages of each kind and length
+
+std::byte pattern(std::int32_t number, std::size_t at) {
+  return static_cast<std::byte>(static_cast<std::size_t>(number) * 13 + at * 5 + 1);
+}
+std::vector<std::byte> filled(std::int32_t number, std::size_t length) {
+  std::vector<std::byte> out(length);
+  for (std::size_t at = 0; at != length; ++at) out[at] = pattern(number, at);
+  return out;
+}
+bool is_filled(std::span<const std::byte> bytes, std::int32_t number) {
+  for (std::size_t at = 0; at != bytes.size(); ++at)
+    if (bytes[at] != pattern(number, at)) return false;
+  return true;
+}
+
+constexpr std::size_t kSegment = 100'000;
+constexpr am::HandlerNumber kAsk = 1, kAnswer = 2, kFetched = 3;
+
+// Answers each request as it came: short, medium, or long.
+class Server {
+ public:
+  Server(Hosted& all, AmEnd& end) : all_(all), end_(end) {
+    end.good(end.endpoint.set_segment(segment_), "a segment");
+    end.good(end.endpoint.set_handler(
+                 kAsk, [this](Token& token, const Arrival& arrival) { answer(token, arrival); }),
+             "a handler");
+  }
+  int asked = 0;
+
+ private:
+  void answer(Token& token, const Arrival& arrival) {
+    const std::int32_t number = arrival.arguments[0];
+    all_.expect(number == asked, "in their order, each once");
+    ++asked;
+    all_.expect(is_filled(arrival.data, number), "what was sent");
+    Result result;
+    if (arrival.data.data() == nullptr)
+      result = token.reply(kAnswer, arrival.arguments);
+    else if (arrival.data.data() >= segment_.data() &&
+             arrival.data.data() < segment_.data() + segment_.size())
+      result = token.reply_to(0, kAnswer, arrival.data, arrival.arguments);
+    else
+      result = token.reply(kAnswer, arrival.data, arrival.arguments);
+    end_.good(result, "a reply");
+  }
+
+  Hosted& all_;
+  AmEnd& end_;
+  std::vector<std::byte> segment_ = std::vector<std::byte>(kSegment);
+};
+
+// Asks for so many, one behind the other's back. Returns how many were answered or came back.
+class Client {
+ public:
+  Client(Hosted& all, AmEnd& end) : all_(all), end_(end) {
+    end.good(end.endpoint.set_segment(segment_), "a segment");
+    end.good(end.endpoint.set_handler(kAnswer,
+                                      [this](Token&, const Arrival& arrival) {
+                                        ++over;
+                                        all_.expect(is_filled(arrival.data, arrival.arguments[0]),
+                                                    "what was replied");
+                                      }),
+             "a handler");
+    end.good(end.endpoint.set_handler(
+                 kFetched, [this](Token&, const Arrival& arrival) { over += arrival.data.size() != 0; }),
+             "a handler");
+  }
+  void ask(std::int32_t number) {
+    const std::size_t lengths[] = {0, 1, 63, 64, 100, 4096, 4097, 40'000};
+    const std::size_t length = lengths[static_cast<std::size_t>(number) % std::size(lengths)];
+    std::vector<std::int32_t> arguments(1 + static_cast<std::size_t>(number) % 16, number);
+    const std::vector<std::byte> data = filled(number, length);
+    Result result = Result::ok;
+    switch (number / 8 % 3) {
+      case 0:
+        result = end_.endpoint.request(0, kAsk, arguments);
+        break;
+      case 1:
+        result = end_.endpoint.request(0, kAsk, std::span(data).first(std::min<std::size_t>(length, 4096)),
+                                       arguments);
+        break;
+      default:
+        // One at a time: it lands where the one before was.
+        end_.poll_until([&] { return over + static_cast<int>(end_.came_back.size()) == number; });
+        result = end_.endpoint.request_to(0, 0, kAsk, data, arguments);
+    }
+    end_.good(result, "a request");
+  }
+  int over = 0;
+
+ private:
+  Hosted& all_;
+  AmEnd& end_;
+  std::vector<std::byte> segment_ = std::vector<std::byte>(kSegment);
+};
+
+void serve(Hosted& all, Book& book, bool& over) {
+  AmEnd end(all);
+  Server server(all, end);
+  book.names[0] = end.endpoint.name();
+  end.poll_until([&] { return over; });
+}
+
+TEST(HostedAm, carries_each_kind_and_length_on_rough_hosts) {
+  for_each_seed(kRoughSeeds / 3, [&](std::uint64_t seed) {
+    Hosted hosted(rough_rules(seed), seed);
+    Book book;
+    bool over = false;
+    hosted.add([&](Hosted& all) { serve(all, book, over); });
+    hosted.add([&](Hosted& all) {
+      AmEnd end(all, {.credits = 1 + static_cast<std::uint32_t>(seed % 8)});
+      Client client(all, end);
+      while (!book.names.contains(0)) all.host.pause(1000);
+      end.good(end.endpoint.map(0, book.names[0], 7), "a mapping");
+      for (std::int32_t i = 0; i != 48; ++i) client.ask(i);
+      all.expect(end.poll_until([&] { return client.over == 48; }), "all are answered");
+      end.good(end.endpoint.get(0, 10, kFetched, 5000, 20), "a get");
+      all.expect(end.poll_until([&] { return client.over == 49; }), "what was asked for comes");
+      all.expect(end.came_back.empty(), "nothing comes back");
+      over = true;
+    });
+    hosted.run();
+  });
+}
+
+TEST(HostedAm, tells_of_each_request_whichever_moment_the_other_side_dies_at) {
+  with_a_death_at_any_time(1, [](Hosted& hosted) {
+    auto book = std::make_shared<Book>();
+    auto over = std::make_shared<bool>(false);
+    hosted.add([book, over](Hosted& all) { serve(all, *book, *over); });
+    hosted.add([book, over](Hosted& all) {
+      AmEnd end(all, {.credits = 4});
+      Client client(all, end);
+      while (!book->names.contains(0) && all.alive(1)) all.host.pause(1000);
+      if (!book->names.contains(0)) return;
+      end.good(end.endpoint.map(0, book->names[0], 7), "a mapping");
+      for (std::int32_t i = 0; i != 24; ++i) client.ask(i);
+      all.expect(end.poll_until([&] { return client.over + static_cast<int>(end.came_back.size()) == 24; }),
+                 "each is answered or comes back");
+      for (const am::Returned& each : end.came_back)
+        all.expect(each.why == am::Why::unreachable || each.why == am::Why::bad_endpoint, "for that reason");
+      *over = true;
+    });
+  });
+}
+
+TEST(HostedAm, a_process_that_computes_delays_only_those_who_ask_it) {
+  Hosted hosted;
+  Book book;
+  bool over = false;
+  for (int i = 0; i != 2; ++i)
+    hosted.add([&, i](Hosted& all) {
+      AmEnd end(all);
+      end.good(end.endpoint.set_handler(
+                   kAsk, [&](Token& token, const Arrival&) { end.good(token.reply(kAnswer), "a reply"); }),
+               "a handler");
+      book.names[i] = end.endpoint.name();
+      if (i == 1) end.poll_until([&] { return over; });
+      while (!over) all.host.pause(100'000);  // it computes
+    });
+  hosted.add([&](Hosted& all) {
+    AmEnd end(all);
+    int answered = 0;
+    end.good(end.endpoint.set_handler(kAnswer, [&](Token&, const Arrival&) { ++answered; }), "a handler");
+    while (book.names.size() != 2) all.host.pause(1000);
+    for (int i = 0; i != 2; ++i)
+      end.good(end.endpoint.map(static_cast<std::uint32_t>(i), book.names[i], 7), "a mapping");
+    for (int i = 0; i != 50; ++i) end.good(end.endpoint.request(1, kAsk), "a request");
+    all.expect(end.poll_until([&] { return answered == 50; }), "who polls answers");
+    over = true;
+  });
+  hosted.run();
+}
+
+TEST(HostedAm, sleeps_until_a_message_is_there) {
+  Hosted hosted;
+  Book book;
+  bool over = false;
+  hosted.add([&](Hosted& all) {
+    AmEnd end(all);
+    end.bundle.set_events(true);
+    int asked = 0;
+    end.good(end.endpoint.set_handler(kAsk,
+                                      [&](Token& token, const Arrival&) {
+                                        ++asked;
+                                        all.expect(end.bundle.wait() == Result::in_use,
+                                                   "a wait in a handler");
+                                        end.good(token.reply(kAnswer), "a reply");
+                                      }),
+             "a handler");
+    book.names[0] = end.endpoint.name();
+    all.expect(end.bundle.wait(50us) == Result::not_sent, "nothing comes in that time");
+    while (asked != 20) {
+      end.good(end.bundle.wait(), "a message");
+      end.good(end.bundle.poll(), "a poll");
+    }
+    end.poll_until([&] { return over; });
+  });
+  hosted.add([&](Hosted& all) {
+    AmEnd end(all);
+    end.bundle.set_events(true);
+    int answered = 0;
+    end.good(end.endpoint.set_handler(kAnswer, [&](Token&, const Arrival&) { ++answered; }), "a handler");
+    while (!book.names.contains(0)) all.host.pause(1000);
+    end.good(end.endpoint.map(0, book.names[0], 7), "a mapping");
+    for (int i = 0; i != 20; ++i) {
+      all.host.pause(30'000);
+      end.good(end.endpoint.request(0, kAsk), "a request");
+      while (answered != i + 1) {
+        end.good(end.bundle.wait(), "an answer");
+        end.good(end.bundle.poll(), "a poll");
+      }
+    }
+    over = true;
+  });
+  hosted.run();
+}
+
+}  // namespace
+}  // namespace hamlyn::test
