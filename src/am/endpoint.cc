@@ -172,6 +172,20 @@ bool Endpoint::Inside::look() noexcept {
   return held.has_value() || machine.has_returned() || machine.has_early();
 }
 
+// Hears what has come, and calls no handler any more.
+void Endpoint::Inside::hear_the_last() noexcept {
+  constexpr int kMostAtOnce = 256;
+  for (int left = kMostAtOnce; left != 0; --left) {
+    Notification next;
+    Delivery delivery;
+    if (held)
+      next = *std::exchange(held, std::nullopt);
+    else if (!port.take(in.load(std::memory_order_relaxed)->waiting, next))
+      break;
+    if (port.hear(machine, next, delivery)) machine.turn_away(delivery);
+  }
+}
+
 void Endpoint::Inside::release_lent() noexcept {
   std::erase_if(lent, [&](const Lent& each) { return machine.moved(each.moving) != Status::pending; });
 }
@@ -393,14 +407,16 @@ Endpoint::~Endpoint() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
-  // Tells those that send here, as far as there is room for it in a second.
+  // Tells those that send here, and waits for a moment until they have heard it.
   const auto told = [&] {
     const Entry entry(bundle);
-    return !entry || inside_->machine.say_bye() ? Status::ok : Status::pending;
+    if (!entry) return Status::ok;
+    inside_->hear_the_last();
+    return inside_->machine.say_bye() ? Status::ok : Status::pending;
   };
   if (told() == Status::pending)
     static_cast<void>(
-        bundle.waiting.until(told, internal_::library::deadline_in(1000ms), bundle.waiting.cancels()));
+        bundle.waiting.until(told, internal_::library::deadline_in(100ms), bundle.waiting.cancels()));
   const Entry entry(bundle);
   std::erase(bundle.endpoints, inside_.get());
 }

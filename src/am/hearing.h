@@ -285,6 +285,15 @@ inline void Machine<Port>::close(Other& pair) noexcept {
   if (keep(pair, {.kind = Kind::acknowledge}) != Try::ok) end(pair, Why::unreachable);
 }
 
+template <class Port>
+void Machine<Port>::turn_away(Delivery& delivery) noexcept {
+  delivery.pair->busy = false;
+  if (is_request(delivery.kind))
+    reject(delivery, Why::bad_endpoint);
+  else
+    finish(delivery);
+}
+
 // Sends it back: what it was, and its arguments.
 template <class Port>
 void Machine<Port>::reject(Delivery& delivery, Why why) noexcept {
@@ -359,6 +368,8 @@ void Machine<Port>::hear_news(Other& pair, const Word& word, const Come& come) n
       return;
     }
     case Kind::bye:
+      // The other side waits for ours, so that nothing comes to it when its slots have gone.
+      if (!pair.said_bye) static_cast<void>(give(pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye}));
       end(pair, Why::bad_endpoint);
       return;
     default:

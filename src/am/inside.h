@@ -88,6 +88,7 @@ struct Endpoint::Inside {
   void handle(Delivery& delivery) noexcept;
   void call_handler(Delivery& delivery) noexcept;
   void hand_back() noexcept;
+  void hear_the_last() noexcept;
   void release_lent() noexcept;
 
   // --- under no lock

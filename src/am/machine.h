@@ -161,8 +161,10 @@ class Machine {
   }
   // Whether something has come before its turn and can be handled now.
   bool has_early() const noexcept;
-  // Tells all that the endpoint goes. False: some could not be told yet.
+  // Tells all that the endpoint goes. False: some have not said yet that they have heard it.
   bool say_bye() noexcept;
+  // The endpoint goes: a message that would have been handled is not.
+  void turn_away(Delivery& delivery) noexcept;
 
   Other* pair(std::uint32_t number) noexcept {
     const auto found = pairs_.find(number);

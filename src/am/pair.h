@@ -62,6 +62,7 @@ struct Pair {
   std::uint64_t peer = 0;                   // its interface
   std::uint64_t link = 0;                   // serial number of the link that it was greeted by; 0: none yet
   std::uint32_t users = 0;                  // translations
+  bool said_bye = false;                    // and waits for the other side's
   bool busy = false;                        // a handler looks at what has come by it
   bool restless = false;                    // is in the machine's list
   std::unique_ptr<typename Port::Way> way;  // null: it has ended

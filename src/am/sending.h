@@ -467,16 +467,9 @@ bool Machine<Port>::say_bye() noexcept {
   bool all = true;
   for (auto& [number, pair] : pairs_) {
     if (pair->state != Other::State::open) continue;
-    if (flush(*pair) && pair->state == Other::State::open) {
-      const Sent sent = give(*pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye});
-      if (sent == Sent::no_room) {
-        all = false;
-        continue;
-      }
-      end(*pair, Why::bad_endpoint);
-    } else {
-      all = all && pair->state != Other::State::open;
-    }
+    all = false;
+    if (pair->said_bye || !flush(*pair) || pair->state != Other::State::open) continue;
+    pair->said_bye = give(*pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye}) == Sent::ok;
   }
   return all;
 }

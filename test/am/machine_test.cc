@@ -221,8 +221,9 @@ TEST_F(AmMachine, a_process_that_begins_anew_is_not_taken_for_what_it_was) {
 }
 
 TEST_F(AmMachine, those_who_send_to_an_endpoint_are_told_that_it_goes) {
-  EXPECT_TRUE(world->at(1).say_bye());
+  EXPECT_FALSE(world->at(1).say_bye());  // nobody has heard it yet
   world->settle();
+  EXPECT_TRUE(world->at(1).say_bye());
   EXPECT_EQ(ask(0, 1), Try::ok);
   world->settle();
   ASSERT_EQ(came_back.size(), 1u);
