@@ -87,7 +87,7 @@ class Runtime {
   bool failed() const noexcept { return failure_.has_value(); }
 
  private:
-  static constexpr std::size_t kRow = 16;
+  static constexpr std::size_t kRow = 64;
   static constexpr std::uint32_t kLooks = 4096;  // reads between two looks at who lives
   // Questions to one rank, so long as the first of them is under way: its terminus forgets how one ended when
   // 63 more were asked.

@@ -75,7 +75,7 @@ void put(global_ptr<T> to, const T& value, Batch* batch = nullptr) {
   else
     internal_::splitc::put(to.word(), std::as_bytes(std::span(&value, 1)), batch);
 }
-// Stores `value` (`:-` of the language). Where it goes by packets it may stay here until 16 are together, or
+// Stores `value` (`:-` of the language). Where it goes by packets it may stay here until 64 are together, or
 // until this rank waits or polls.
 template <Plain T>
 void store(global_ptr<T> to, const T& value) {
