@@ -115,9 +115,8 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
 }
 
 // Whether what comes back is a request.
-inline bool closes_request(const Come& come) noexcept {
-  const auto head = protocols::copy_of<ReturnedHead>(come.bytes.first(sizeof(ReturnedHead)));
-  const auto operation = static_cast<Operation>(head->operation);
+inline bool closes_request(const ReturnedHead& head) noexcept {
+  const auto operation = static_cast<Operation>(head.operation);
   return (operation >= Operation::request_short && operation <= Operation::request_long) ||
          operation == Operation::get;
 }
@@ -127,7 +126,10 @@ template <class Port>
 inline bool Machine<Port>::may_come(Other& pair, const Word& word, const Come& come) noexcept {
   if (!fits_length(word, come.bytes.size())) return false;
   if (!is_reply(word.kind)) return true;
-  if (word.kind == Kind::returned && !closes_request(come)) return true;
+  if (word.kind == Kind::returned) {
+    back_ = *protocols::copy_of<ReturnedHead>(come.bytes.first(sizeof(ReturnedHead)));
+    if (!closes_request(back_)) return true;
+  }
   const std::uint32_t credits = credits_in(pair, word);
   return credits != 0 && credits <= pair.asked.outstanding();
 }
@@ -322,19 +324,19 @@ void Machine<Port>::reject(Delivery& delivery, Why why) noexcept {
 
 template <class Port>
 void Machine<Port>::hear_returned(Other& pair, const Word& word, const Come& come) noexcept {
-  const auto head = protocols::copy_of<ReturnedHead>(come.bytes.first(sizeof(ReturnedHead)));
   Returned out;
-  out.operation = static_cast<Operation>(head->operation);
-  const bool asked = closes_request(come) || pair.rejected++ < pair.answered;  // what it brings was looked at
-  if (!asked || head->why == 0 || head->why > static_cast<std::uint8_t>(Why::reply_rejected)) {
+  out.operation = static_cast<Operation>(back_.operation);
+  const bool asked =
+      closes_request(back_) || pair.rejected++ < pair.answered;  // what it brings was looked at
+  if (!asked || back_.why == 0 || back_.why > static_cast<std::uint8_t>(Why::reply_rejected)) {
     protest(pair);
     return;
   }
-  out.why = static_cast<Why>(head->why);
+  out.why = static_cast<Why>(back_.why);
   out.handler = word.handler;
   out.count = word.count;
-  out.offset = head->offset;
-  out.length = head->length;
+  out.offset = back_.offset;
+  out.length = back_.length;
   out.to = pair.name;
   for (std::size_t i = 0; i != word.count; ++i)
     out.room[i] = base::load_little<std::int32_t>(come.bytes.data() + sizeof(ReturnedHead) + 4 * i);

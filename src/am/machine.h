@@ -257,6 +257,7 @@ class Machine {
   std::uint64_t segment_number_ = 0;
   std::unique_ptr<typename Port::Area> area_;  // the segment's
   alignas(64) std::array<std::byte, kMostBytes> scratch_;
+  ReturnedHead back_;  // of what comes back, copied once: its sender may change it at any time
 };
 
 // --- translations
