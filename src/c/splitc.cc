@@ -32,16 +32,18 @@ const char* read_options(const hamlyn_splitc_options* given, language::ProgramOp
 
 // A pointer to a plain type.
 template <class Type>
-global_ptr<Type> to(hamlyn_global place) {
+global_ptr<Type> pointer_to(hamlyn_global place) {
   return global_ptr<Type>::from_word(place);
 }
 
 template <class Work>
 hamlyn_status with_bytes(const char* call, const void* data, std::size_t bytes, Work work) {
   if (!readable(data, bytes)) return invalid_argument(call, "a NULL argument");
-  return answer(call, {}, work);
+  return hamlyn::c::answer(call, {}, work);
 }
-std::span<std::byte> room_at(void* data, std::size_t bytes) { return {static_cast<std::byte*>(data), bytes}; }
+std::span<std::byte> room_for(void* data, std::size_t bytes) {
+  return {static_cast<std::byte*>(data), bytes};
+}
 
 }  // namespace
 
@@ -83,111 +85,111 @@ hamlyn_status hamlyn_splitc_deallocate_everywhere(hamlyn_global mine) {
   return answer(__func__, {}, [&] { inside::deallocate_everywhere(mine); });
 }
 hamlyn_global hamlyn_splitc_at(hamlyn_global place, std::uint32_t rank) {
-  return to<std::byte>(place).at(rank).word();
+  return pointer_to<std::byte>(place).at(rank).word();
 }
 hamlyn_global hamlyn_splitc_moved(hamlyn_global place, std::int64_t bytes) {
   return inside::moved(place, static_cast<std::uint64_t>(bytes));
 }
-std::uint32_t hamlyn_splitc_owner(hamlyn_global place) { return to<std::byte>(place).owner(); }
+std::uint32_t hamlyn_splitc_owner(hamlyn_global place) { return pointer_to<std::byte>(place).owner(); }
 void* hamlyn_splitc_local(hamlyn_global place, std::size_t bytes) { return inside::local(place, bytes); }
 
 hamlyn_status hamlyn_splitc_read_char(hamlyn_global from, char* into) {
-  return answer(__func__, {into}, [&] { *into = *to<char>(from); });
+  return answer(__func__, {into}, [&] { *into = *pointer_to<char>(from); });
 }
 hamlyn_status hamlyn_splitc_read_short(hamlyn_global from, short* into) {
-  return answer(__func__, {into}, [&] { *into = *to<short>(from); });
+  return answer(__func__, {into}, [&] { *into = *pointer_to<short>(from); });
 }
 hamlyn_status hamlyn_splitc_read_int(hamlyn_global from, int* into) {
-  return answer(__func__, {into}, [&] { *into = *to<int>(from); });
+  return answer(__func__, {into}, [&] { *into = *pointer_to<int>(from); });
 }
 hamlyn_status hamlyn_splitc_read_long(hamlyn_global from, long* into) {
-  return answer(__func__, {into}, [&] { *into = *to<long>(from); });
+  return answer(__func__, {into}, [&] { *into = *pointer_to<long>(from); });
 }
 hamlyn_status hamlyn_splitc_read_float(hamlyn_global from, float* into) {
-  return answer(__func__, {into}, [&] { *into = *to<float>(from); });
+  return answer(__func__, {into}, [&] { *into = *pointer_to<float>(from); });
 }
 hamlyn_status hamlyn_splitc_read_double(hamlyn_global from, double* into) {
-  return answer(__func__, {into}, [&] { *into = *to<double>(from); });
+  return answer(__func__, {into}, [&] { *into = *pointer_to<double>(from); });
 }
 
 hamlyn_status hamlyn_splitc_write_char(hamlyn_global where, char value) {
-  return answer(__func__, {}, [&] { *to<char>(where) = value; });
+  return answer(__func__, {}, [&] { *pointer_to<char>(where) = value; });
 }
 hamlyn_status hamlyn_splitc_write_short(hamlyn_global where, short value) {
-  return answer(__func__, {}, [&] { *to<short>(where) = value; });
+  return answer(__func__, {}, [&] { *pointer_to<short>(where) = value; });
 }
 hamlyn_status hamlyn_splitc_write_int(hamlyn_global where, int value) {
-  return answer(__func__, {}, [&] { *to<int>(where) = value; });
+  return answer(__func__, {}, [&] { *pointer_to<int>(where) = value; });
 }
 hamlyn_status hamlyn_splitc_write_long(hamlyn_global where, long value) {
-  return answer(__func__, {}, [&] { *to<long>(where) = value; });
+  return answer(__func__, {}, [&] { *pointer_to<long>(where) = value; });
 }
 hamlyn_status hamlyn_splitc_write_float(hamlyn_global where, float value) {
-  return answer(__func__, {}, [&] { *to<float>(where) = value; });
+  return answer(__func__, {}, [&] { *pointer_to<float>(where) = value; });
 }
 hamlyn_status hamlyn_splitc_write_double(hamlyn_global where, double value) {
-  return answer(__func__, {}, [&] { *to<double>(where) = value; });
+  return answer(__func__, {}, [&] { *pointer_to<double>(where) = value; });
 }
 
 hamlyn_status hamlyn_splitc_get_char(hamlyn_global from, char* into) {
-  return answer(__func__, {into}, [&] { language::get(*into, to<char>(from)); });
+  return answer(__func__, {into}, [&] { language::get(*into, pointer_to<char>(from)); });
 }
 hamlyn_status hamlyn_splitc_get_short(hamlyn_global from, short* into) {
-  return answer(__func__, {into}, [&] { language::get(*into, to<short>(from)); });
+  return answer(__func__, {into}, [&] { language::get(*into, pointer_to<short>(from)); });
 }
 hamlyn_status hamlyn_splitc_get_int(hamlyn_global from, int* into) {
-  return answer(__func__, {into}, [&] { language::get(*into, to<int>(from)); });
+  return answer(__func__, {into}, [&] { language::get(*into, pointer_to<int>(from)); });
 }
 hamlyn_status hamlyn_splitc_get_long(hamlyn_global from, long* into) {
-  return answer(__func__, {into}, [&] { language::get(*into, to<long>(from)); });
+  return answer(__func__, {into}, [&] { language::get(*into, pointer_to<long>(from)); });
 }
 hamlyn_status hamlyn_splitc_get_float(hamlyn_global from, float* into) {
-  return answer(__func__, {into}, [&] { language::get(*into, to<float>(from)); });
+  return answer(__func__, {into}, [&] { language::get(*into, pointer_to<float>(from)); });
 }
 hamlyn_status hamlyn_splitc_get_double(hamlyn_global from, double* into) {
-  return answer(__func__, {into}, [&] { language::get(*into, to<double>(from)); });
+  return answer(__func__, {into}, [&] { language::get(*into, pointer_to<double>(from)); });
 }
 
 hamlyn_status hamlyn_splitc_put_char(hamlyn_global where, char value) {
-  return answer(__func__, {}, [&] { language::put(to<char>(where), value); });
+  return answer(__func__, {}, [&] { language::put(pointer_to<char>(where), value); });
 }
 hamlyn_status hamlyn_splitc_put_short(hamlyn_global where, short value) {
-  return answer(__func__, {}, [&] { language::put(to<short>(where), value); });
+  return answer(__func__, {}, [&] { language::put(pointer_to<short>(where), value); });
 }
 hamlyn_status hamlyn_splitc_put_int(hamlyn_global where, int value) {
-  return answer(__func__, {}, [&] { language::put(to<int>(where), value); });
+  return answer(__func__, {}, [&] { language::put(pointer_to<int>(where), value); });
 }
 hamlyn_status hamlyn_splitc_put_long(hamlyn_global where, long value) {
-  return answer(__func__, {}, [&] { language::put(to<long>(where), value); });
+  return answer(__func__, {}, [&] { language::put(pointer_to<long>(where), value); });
 }
 hamlyn_status hamlyn_splitc_put_float(hamlyn_global where, float value) {
-  return answer(__func__, {}, [&] { language::put(to<float>(where), value); });
+  return answer(__func__, {}, [&] { language::put(pointer_to<float>(where), value); });
 }
 hamlyn_status hamlyn_splitc_put_double(hamlyn_global where, double value) {
-  return answer(__func__, {}, [&] { language::put(to<double>(where), value); });
+  return answer(__func__, {}, [&] { language::put(pointer_to<double>(where), value); });
 }
 
 hamlyn_status hamlyn_splitc_store_char(hamlyn_global where, char value) {
-  return answer(__func__, {}, [&] { language::store(to<char>(where), value); });
+  return answer(__func__, {}, [&] { language::store(pointer_to<char>(where), value); });
 }
 hamlyn_status hamlyn_splitc_store_short(hamlyn_global where, short value) {
-  return answer(__func__, {}, [&] { language::store(to<short>(where), value); });
+  return answer(__func__, {}, [&] { language::store(pointer_to<short>(where), value); });
 }
 hamlyn_status hamlyn_splitc_store_int(hamlyn_global where, int value) {
-  return answer(__func__, {}, [&] { language::store(to<int>(where), value); });
+  return answer(__func__, {}, [&] { language::store(pointer_to<int>(where), value); });
 }
 hamlyn_status hamlyn_splitc_store_long(hamlyn_global where, long value) {
-  return answer(__func__, {}, [&] { language::store(to<long>(where), value); });
+  return answer(__func__, {}, [&] { language::store(pointer_to<long>(where), value); });
 }
 hamlyn_status hamlyn_splitc_store_float(hamlyn_global where, float value) {
-  return answer(__func__, {}, [&] { language::store(to<float>(where), value); });
+  return answer(__func__, {}, [&] { language::store(pointer_to<float>(where), value); });
 }
 hamlyn_status hamlyn_splitc_store_double(hamlyn_global where, double value) {
-  return answer(__func__, {}, [&] { language::store(to<double>(where), value); });
+  return answer(__func__, {}, [&] { language::store(pointer_to<double>(where), value); });
 }
 
 hamlyn_status hamlyn_splitc_read_bytes(hamlyn_global from, void* into, std::size_t bytes) {
-  return with_bytes(__func__, into, bytes, [&] { inside::bulk_read(from, room_at(into, bytes), nullptr); });
+  return with_bytes(__func__, into, bytes, [&] { inside::bulk_read(from, room_for(into, bytes), nullptr); });
 }
 hamlyn_status hamlyn_splitc_write_bytes(hamlyn_global where, const void* from, std::size_t bytes) {
   return with_bytes(__func__, from, bytes,
@@ -195,7 +197,7 @@ hamlyn_status hamlyn_splitc_write_bytes(hamlyn_global where, const void* from, s
 }
 hamlyn_status hamlyn_splitc_get_bytes(hamlyn_global from, void* into, std::size_t bytes) {
   return with_bytes(__func__, into, bytes,
-                    [&] { inside::get(from, room_at(into, bytes), nullptr, nullptr); });
+                    [&] { inside::get(from, room_for(into, bytes), nullptr, nullptr); });
 }
 hamlyn_status hamlyn_splitc_put_bytes(hamlyn_global where, const void* from, std::size_t bytes) {
   return with_bytes(__func__, from, bytes,
