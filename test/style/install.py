@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import links
 import tree
 
 sys.path.insert(0, str(tree.ROOT / "cmake"))
@@ -64,8 +65,8 @@ def run(*command, **more):
 
 def broken_links(folder):
     """Links of installed pages that lead to nothing there."""
-    links = [(page, link) for page in folder.rglob("*.md") for link in re.findall(r"\[[^\]]*\]\(([^)\s#]+)", page.read_text())]
-    return [f"{page.relative_to(folder)}: the link {link} leads to nothing that is installed" for page, link in links
+    led = [(page, link.split("#")[0]) for page in folder.rglob("*.md") for link in links.links(page.read_text())]
+    return [f"{page.relative_to(folder)}: the link {link} leads to nothing that is installed" for page, link in led
             if "://" not in link and not (page.parent / link).exists()]
 
 

@@ -21,6 +21,11 @@ def prose(text):
     return re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
+def links(text):
+    """What a page's links lead to, code apart."""
+    return LINK.findall(re.sub(r"`[^`\n]*`", "x", prose(text)))
+
+
 def anchors(text):
     """The names by which links lead to a page's headings."""
     headings = re.findall(r"^#+ (.*)", prose(text), re.MULTILINE)
@@ -38,7 +43,7 @@ def wrong(page, text, files):
         return "/".join(parts)
 
     folders = {"/".join(path.split("/")[:depth]) for path in files for depth in range(1, path.count("/") + 1)}
-    for link in LINK.findall(re.sub(r"`[^`\n]*`", "x", prose(text))):
+    for link in links(text):
         if re.match(r"https?:", link):
             continue
         path, _, anchor = link.partition("#")

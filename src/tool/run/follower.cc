@@ -119,8 +119,7 @@ void Follower::drain() {
     asked_to_end_ |= came.ending() != 0;
     if (came.front_ended || (asked_to_end_ && std::chrono::steady_clock::now() > until)) return;
   }
-  if (streams_.failed() != 0 && status_ == 0)
-    throw system_failure("what ranks have written cannot be passed on", streams_.failed());
+  if (streams_.failed() && status_ == 0) throw streams_.failure();
 }
 
 }  // namespace hamlyn::tool

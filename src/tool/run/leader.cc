@@ -125,9 +125,9 @@ std::uint32_t Leader::leave() {
   kill_all();  // whoever is left may write for ever
   while (!streams_.over() && go_on()) {
   }
-  const bool unwritten = streams_.failed() != 0 && status_ == 0;
+  const bool unwritten = streams_.failed() && status_ == 0;
   if (options_.json) print_json(unwritten ? 1 : status_);
-  if (unwritten) throw system_failure("what ranks have written cannot be passed on", streams_.failed());
+  if (unwritten) throw streams_.failure();
   return status_;
 }
 

@@ -16,13 +16,16 @@ Sink::Sink(int descriptor) : descriptor_(descriptor) {
   struct stat kind {};
   if (::fstat(descriptor, &kind) != 0) return;
   socket_ = S_ISSOCK(kind.st_mode);
-  if (!S_ISFIFO(kind.st_mode) && !S_ISCHR(kind.st_mode)) return;
+  reads_ = (::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY;
+  if (reads_ || (!S_ISFIFO(kind.st_mode) && !S_ISCHR(kind.st_mode))) return;
   const std::string path = fmt::format("/proc/self/fd/{}", descriptor);
   own_.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   waits_ = !own_;  // it is of another user's making, perhaps
 }
 
 void Sink::add(std::string_view text) {
+  if (reads_) failed_ = EBADF;
+  gone_ |= reads_;
   if (gone_) return;
   waiting_ += text;
   if (!waits_) write();

@@ -32,6 +32,7 @@ class Sink {
 
   const int descriptor_;
   bool socket_ = false;
+  bool reads_ = false;        // it cannot be written to at all
   bool waits_ = false;        // a write could wait
   base::FileDescriptor own_;  // of a pipe or a terminal, opened anew: that others have waits as before
   std::string waiting_;

@@ -29,6 +29,11 @@ void Streams::serve(std::span<const pollfd> said) {
     if (said[i + 2].revents != 0) lines_[i].pass_on();
 }
 
+Failure Streams::failure() const {
+  if (out_.failed() != 0) return system_failure("cannot write standard output", out_.failed());
+  return system_failure("cannot write standard error", error_.failed());
+}
+
 bool Streams::over() const {
   return out_.idle() && error_.idle() && std::ranges::all_of(lines_, &Lines::ended);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/failure.h"
 #include "tool/run/lines.h"
 #include "tool/run/sink.h"
 
@@ -27,8 +28,9 @@ class Streams {
   void serve(std::span<const pollfd> said);
   // Nothing can come any more, and all has been written.
   bool over() const;
-  // Why standard output or error could not be written, as errno; 0: they could.
-  int failed() const noexcept { return out_.failed() != 0 ? out_.failed() : error_.failed(); }
+  // Whether some of it could not be written, and why.
+  bool failed() const noexcept { return out_.failed() != 0 || error_.failed() != 0; }
+  Failure failure() const;
 
  private:
   Sink out_{STDOUT_FILENO}, error_{STDERR_FILENO};
