@@ -154,7 +154,7 @@ TEST(NodeReasons, of_ends_between_nodes) {
     t.far.at(1).node.broken(1);  // it lives, and may come back
     t.far.settle();
     EXPECT_TRUE(t.far.at(2).quiet(2)) << "it may be dying";
-    t.far.pass(Time{200});
+    t.far.pass(Time{1100});
     t.far.settle();
     EXPECT_EQ(reason_of(t.far.at(2).reply(2)), LinkReason::ended);
   }
