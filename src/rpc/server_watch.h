@@ -1,7 +1,7 @@
 #pragma once
 // The descriptor of a server: readable when there may be a call, or when what its clients are owed may leave.
-// It is an epoll instance over the queue's descriptor, and, while something is owed, over that of the
-// interface's changes.
+// An epoll instance watches the queue's descriptor, and, while something is owed, that of the interface's
+// changes.
 #include <sys/epoll.h>
 
 #include <cerrno>

@@ -354,7 +354,7 @@ TEST_F(LinkEnds, of_one_that_stalls_are_found_by_one_side_and_told_to_the_other)
     if (!eventually(over)) return 3;
     const WhyNoLink stalled{LinkReason::stalled, false};
     if (interface.why(ticket->interface) != stalled) return 4;
-    // It stands while the next link is asked for, which does not fail by it.
+    // The end stands while the next link is asked for, which does not fail by it.
     if (terminus.connect(*ticket, 5ms) != Status::timed_out) return 5;
     return interface.why(ticket->interface) == stalled ? 0 : 6;
   });

@@ -95,7 +95,7 @@ TEST(NodeWork, AProcessWhoseConnectionWasClosedIsToldOfInPartsWhenItIsKnownWhy) 
         if (died)
           of.here.node.disconnected(1);
         else
-          of.here.pass(Time{200});
+          of.here.pass(Time{1100});
       });
       EXPECT_LE(cost, kTurn) << links;
       EXPECT_LE(finish(of.here.node), kTurn) << links;
