@@ -1,6 +1,7 @@
 // Connections of a NIC: names at the node, and calls that wait for the other side. Each of those is pending
 // until it has left, for it uses the NIC behind its wait, too.
 #include "hamlyn/values/error.h"
+#include "library/control/name_claims.h"
 #include "vi/inside.h"
 
 namespace hamlyn {
@@ -16,13 +17,19 @@ Result Nic::Inside::publish(const Address& local) noexcept {
     const std::string name = name_of(interface.id() >> 48, local);
     const std::lock_guard guard(naming);
     if (++names[name] > 1) return Result::success;
+    bool claimed = false;
     try {
-      interface.publish(name, machine.door(), opened);
-      return Result::success;
+      // The node would take a name that another NIC of this interface has registered for changed by this one.
+      claimed = internal_::library::name_claims(interface).take(name);
+      if (claimed) interface.publish(name, machine.door(), opened);
     } catch (...) {
       names.erase(name);
+      if (claimed) internal_::library::name_claims(interface).give_back(name);
       throw;
     }
+    if (claimed) return Result::success;
+    names.erase(name);
+    return Result::error_resource;
   } catch (const Error& error) {
     const bool node = error.code() == ErrorCode::node_unreachable || error.code() == ErrorCode::timed_out;
     return node ? Result::error_nameservice : Result::error_resource;
@@ -38,9 +45,17 @@ void Nic::Inside::withdraw(const Address& local) noexcept {
     const auto found = names.find(name);
     if (found == names.end() || --found->second > 0) return;
     names.erase(found);
-    interface.withdraw(name);
-  } catch (const std::exception&) {  // the node has gone, and will not know it; or there is no memory
+    give_up(name);
+  } catch (const std::exception&) {  // there is no memory
   }
+}
+
+void Nic::Inside::give_up(const std::string& name) noexcept {
+  try {
+    interface.withdraw(name);
+  } catch (const std::exception&) {  // the node has gone, and will not know it
+  }
+  internal_::library::name_claims(interface).give_back(name);
 }
 
 Result Nic::Inside::find_door(const Address& asked, Ticket& out) noexcept {

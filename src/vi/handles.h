@@ -50,7 +50,7 @@ inline Interface::Options options_of(std::string_view device) {
 
 // Reads from HAMLYN_VI_OPEN who else than this user may connect. Nothing: it says what it cannot mean.
 inline std::optional<Rights> opened_by_environment() noexcept {
-  const char* const said = std::getenv("HAMLYN_VI_OPEN");
+  const char* const said = ::secure_getenv("HAMLYN_VI_OPEN");
   if (said == nullptr || *said == 0) return Rights{};
   if (said == std::string_view("group")) return Rights{.group = true};
   if (said == std::string_view("everyone")) return Rights{.group = true, .everyone = true};

@@ -30,7 +30,7 @@ std::string own_name() {
 // A line of the file has a name and the number of a node. Nothing: no such line.
 template <class Meant>
 std::optional<std::pair<std::string, std::uint64_t>> line_of_file(Meant meant) {
-  const char* const file = std::getenv("HAMLYN_VI_HOSTS");
+  const char* const file = ::secure_getenv("HAMLYN_VI_HOSTS");
   if (file == nullptr) return std::nullopt;
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

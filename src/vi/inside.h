@@ -79,6 +79,8 @@ struct Nic::Inside {
   // Names of those who wait, each once, however many do. success, error_resource, error_nameservice.
   Result publish(const Address& local) noexcept;
   void withdraw(const Address& local) noexcept;
+  // Takes a name back from the node, and leaves it to other NICs of this interface.
+  void give_up(const std::string& name) noexcept;
   // The door of the NIC where somebody waits at that address.
   Result find_door(const Address& asked, Ticket& out) noexcept;
   // The name of a peer request is there until it is over. success, error_resource, error_nameservice.

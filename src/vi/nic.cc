@@ -140,12 +140,7 @@ Nic::~Nic() {
   }
   inside_->waiting.changed();  // the teller looks again
   inside_->teller.reset();
-  for (const auto& [name, count] : inside_->names) {
-    try {
-      inside_->interface.withdraw(name);
-    } catch (const std::exception&) {  // the node has gone, and will not know it
-    }
-  }
+  for (const auto& [name, count] : inside_->names) inside_->give_up(name);
   static_cast<void>(inside_->locked([&] {
     inside_->machine.close();
     return Result::success;

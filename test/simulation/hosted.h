@@ -80,8 +80,8 @@ void with_a_death_at_any_time(std::uint64_t victim, Program program) {
 #endif
   constexpr std::uint64_t kLast = 1'200'000;
   const char* const often = std::getenv("HAMLYN_TEST_DEATHS");  // so many times as many
-  const std::uint64_t step =
-      often == nullptr ? kStep : kStep / std::max(std::strtoull(often, nullptr, 10), 1ull);
+  const std::uint64_t times = often == nullptr ? 1 : std::strtoull(often, nullptr, 10);
+  const std::uint64_t step = kStep / std::clamp<std::uint64_t>(times, 1, kStep);
   for (std::uint64_t time = 0; time < kLast && !testing::Test::HasFailure(); time += step) {
     SCOPED_TRACE(time);
     Hosted hosted;
