@@ -2,7 +2,7 @@
 // EM3D (Parallel Programming in Split-C, 1993, section 3): electric and magnetic fields on a bipartite graph.
 // Each step an E node takes the weighted values of its H neighbours away from its own, and then each H node
 // those of its E neighbours. A part of the neighbours is on other ranks: five versions bring their values in
-// five ways, each cheaper than the one before.
+// five ways, each with fewer waits than the one before.
 //
 //   simple   reads each neighbour's value where it is wanted
 //   bundle   has a local copy ("ghost") of each remote neighbour, and reads each of them once a step

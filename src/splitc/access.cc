@@ -50,7 +50,7 @@ void Runtime::read(std::uint64_t word, void* into, std::size_t bytes) {
     return;
   }
   leave();
-  note_question(rank);
+  note_question(rank, questions_of(place_of(word), bytes, nullptr));
   expect(import(rank).read(place_of(word), {static_cast<std::byte*>(into), bytes}, kForEver), rank);
 }
 

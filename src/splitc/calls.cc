@@ -3,6 +3,8 @@
 #include <cstring>
 #include <exception>
 
+#include "base/copy.h"
+#include "library/wait/waiting.h"
 #include "splitc/functions.h"
 #include "splitc/runtime.h"
 
@@ -35,27 +37,25 @@ void Runtime::take_calls() {
 
 void Runtime::take_calls_of(std::uint32_t rank) {
   Peer& peer = peers_[rank];
-  std::exception_ptr thrown;
   std::uint32_t taken = 0;
-  for (; taken != kCalls && thrown == nullptr; ++taken) {
+  for (; taken != kCalls; ++taken) {
     const std::byte* const at = own_ + request_at(rank, peer.taken + 1);
     if (word_at(at) != peer.taken + 1) break;
     Request request;
-    std::memcpy(&request, at, sizeof request);
+    base::copy_from_shared(reinterpret_cast<std::byte*>(&request), at, sizeof request);
     ++peer.taken;
     try {
       answer(rank, request);
     } catch (...) {
-      if (failure_) throw;
-      thrown = std::current_exception();
+      if (failure_ || interface_.waiting().forked()) throw;
+      if (thrown_ == nullptr) thrown_ = std::current_exception();
     }
   }
-  if (taken == kCalls || thrown != nullptr) more_calls_ = true;
+  if (taken == kCalls) more_calls_ = true;
   if (taken != 0) tell(rank, other_at(rank_), {}, other_at(rank_) + offsetof(Other, handled), peer.taken);
-  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
-// Runs it; what one throws that nobody waits for is thrown here.
+// Runs it; throws what one has thrown that nobody waits for.
 void Runtime::answer(std::uint32_t rank, const Request& request) {
   Reply reply;
   reply.number = request.number;
@@ -133,16 +133,17 @@ void Runtime::call(std::uint32_t who, std::uint32_t function, const std::byte* a
     if (result == nullptr) return;
     const std::byte* const at = own_ + other_at(who) + offsetof(Other, reply);
     wait([&] { return word_at(at) == request.number; });
-    std::memcpy(&reply, at, sizeof reply);
+    base::copy_from_shared(reinterpret_cast<std::byte*>(&reply), at, sizeof reply);
   }
-  if (reply.done == Done::ok && result != nullptr)
-    std::memcpy(result, reply.result.data(), functions()[function].result);
+  if (reply.done == Done::ok) {
+    if (result != nullptr) std::memcpy(result, reply.result.data(), functions()[function].result);
+    return;
+  }
   if (reply.done == Done::threw)
     refuse(ErrorCode::not_permitted, "a function threw at " + name_of(who) + ": " +
                                          std::string(reinterpret_cast<const char*>(reply.result.data()),
                                                      std::min<std::size_t>(reply.bytes, kMostResult)));
-  if (reply.done == Done::refused)
-    refuse(ErrorCode::invalid_argument, name_of(who) + " has no such function");
+  refuse(ErrorCode::invalid_argument, name_of(who) + " has no such function");
 }
 
 }  // namespace hamlyn::internal_::splitc

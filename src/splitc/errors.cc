@@ -24,9 +24,15 @@ bool fits(std::uint64_t room, std::uint64_t bytes, const Strides* strides) noexc
 
 }  // namespace
 
-void throw_outside(std::size_t index, std::size_t size) {
-  throw Error(ErrorCode::invalid_argument,
-              "element " + std::to_string(index) + " of " + std::to_string(size) + " that there are");
+void throw_outside(std::size_t index, std::size_t size, const char* what) {
+  throw Error(ErrorCode::invalid_argument, std::string(what) + " " + std::to_string(index) + " of " +
+                                               std::to_string(size) + " that there are");
+}
+
+void throw_block(std::size_t block, std::size_t size) {
+  throw Error(ErrorCode::invalid_argument, "blocks of " + std::to_string(block) + " elements, of " +
+                                               std::to_string(size) +
+                                               " in all: 1 at least, and no more than heaps hold");
 }
 
 std::string Runtime::name_of(std::uint32_t rank) const { return "rank " + std::to_string(rank); }

@@ -58,10 +58,13 @@ std::uint64_t Runtime::allocate_everywhere(std::size_t count, std::size_t bytes)
 }
 
 void Runtime::deallocate_everywhere(std::uint64_t word) {
-  if (failure_) return;
-  begin(Kind::deallocation, 0, 0, nullptr, 0);
+  go_on();
+  if (ended_) return;
+  const std::uint64_t place = place_of(word);
+  begin(Kind::deallocation, 0, place, nullptr, 0);  // which one: ranks that mean others are found
   finish();
-  book_.give_everywhere(place_of(word) - view_.first);
+  if (!book_.give_everywhere(place - view_.first))
+    refuse(ErrorCode::invalid_argument, "what is given back was not allocated everywhere");
 }
 
 }  // namespace hamlyn::internal_::splitc

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/copy.h"
 #include "splitc/shared_word.h"
 
 namespace hamlyn::internal_::splitc {
@@ -32,7 +33,7 @@ std::string words_of(std::uint64_t doing) {
     case Kind::allocation:
       return "an allocation of " + bytes_of(bytes) + " everywhere";
     case Kind::deallocation:
-      return "a deallocation of what lies everywhere";
+      return "a deallocation of what lies everywhere at " + std::to_string(bytes);
     case Kind::end:
       return "the end of its program";
     case Kind::none:
@@ -68,7 +69,7 @@ std::optional<Meeting::Disagrees> Meeting::end() noexcept {
 
 Line Meeting::line(std::uint32_t rank) const noexcept {
   Line out;
-  std::memcpy(&out, own_ + line_at(rank, number_), sizeof out);
+  base::copy_from_shared(reinterpret_cast<std::byte*>(&out), own_ + line_at(rank, number_), sizeof out);
   return out;
 }
 

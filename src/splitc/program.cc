@@ -1,6 +1,8 @@
 // Calls of users: each goes to the run-time of the program that there is.
 #include "hamlyn/splitc/program.h"
 
+#include <pthread.h>
+
 #include <charconv>
 #include <chrono>
 #include <exception>
@@ -15,7 +17,15 @@ namespace hamlyn {
 
 namespace internal_::splitc {
 
+// A forked child has none of the heaps, and is no rank.
+bool is_child = false;
+[[maybe_unused]] const int children_are_no_ranks = ::pthread_atfork(nullptr, nullptr, [] {
+  is_child = is_child || here->runtime != nullptr;
+  here = &nobody;
+});
+
 Runtime& runtime() {
+  if (is_child) throw Error(ErrorCode::forked, "a forked child is no rank of the program");
   if (here->runtime == nullptr)
     throw Error(ErrorCode::invalid_argument, "there is no Split-C program: make a Program first");
   return *here->runtime;
@@ -28,9 +38,6 @@ std::byte* local(std::uint64_t word, std::size_t bytes) noexcept {
   return here->runtime == nullptr ? nullptr : here->runtime->local(word, bytes);
 }
 std::uint64_t word_of(const void* mine) { return runtime().word_of(mine); }
-std::uint64_t make_word(std::uint32_t owner, std::uint64_t place) noexcept {
-  return here->runtime == nullptr ? 0 : here->runtime->make_word(owner, place);
-}
 std::uint64_t fetch(std::uint64_t word, const Fetch& fetch) { return runtime().fetch(word, fetch); }
 void update(std::uint64_t word, const Fetch& fetch) { runtime().update(word, fetch); }
 
@@ -52,13 +59,23 @@ void bulk_store(std::uint64_t word, Source from, const Strides* strides, std::ui
 }
 
 const std::byte* gather(Kind kind, std::uint32_t root, const void* mine, std::size_t bytes) {
-  return runtime().gather(kind, root, mine, bytes);
+  const std::byte* const all = runtime().gather(kind, root, mine, bytes);
+  runtime().tell_thrown();
+  return all;
 }
 void begin_barrier() { runtime().begin(Kind::barrier, 0, 0, nullptr, 0); }
-bool barrier_is_over() { return runtime().is_over(); }
-void end_barrier() { runtime().finish(); }
+bool barrier_is_over() {
+  const bool over = runtime().is_over();
+  runtime().tell_thrown();
+  return over;
+}
+void end_barrier() {
+  runtime().finish();
+  runtime().tell_thrown();
+}
 void call(std::uint32_t who, std::uint32_t function, const std::byte* arguments, std::byte* result) {
   runtime().call(who, function, arguments, result);
+  runtime().tell_thrown();
 }
 
 std::uint64_t allocate(std::size_t count, std::size_t bytes) { return runtime().allocate(count, bytes); }
@@ -71,7 +88,7 @@ void deallocate_everywhere(std::uint64_t word) noexcept {
   if (here->runtime == nullptr || std::uncaught_exceptions() != 0) return;
   try {
     here->runtime->deallocate_everywhere(word);
-  } catch (const std::exception&) {  // the next call says it again
+  } catch (...) {  // the next call says it again
   }
 }
 
@@ -119,6 +136,8 @@ ProgramOptions taken_from(int& count, char** words, ProgramOptions options) {
 }
 
 std::unique_ptr<Runtime> make(Interface& interface, const JobPlace& place, const ProgramOptions& options) {
+  if (internal_::splitc::is_child)
+    throw Error(ErrorCode::forked, "a forked child of a rank is no rank of another program either");
   if (here->runtime != nullptr && internal_::library::simulation == nullptr)
     throw Error(ErrorCode::invalid_argument, "this process has a Split-C program already");
   return internal_::library::with_memory(
@@ -137,26 +156,32 @@ Program::Program(Interface& interface, const JobPlace& place, const ProgramOptio
     : runtime_(make(interface, place, options)), exceptions_(std::uncaught_exceptions()) {}
 
 Program::~Program() {
-  if (std::uncaught_exceptions() > exceptions_ || runtime_->failed()) return;
+  if (std::uncaught_exceptions() > exceptions_ || runtime_->failed() || internal_::splitc::is_child) return;
   try {
     end();
-  } catch (const std::exception&) {  // a rank has ended, or ranks disagree: who wants to know calls `end`
+  } catch (...) {  // a rank has ended, or ranks disagree: who wants to know calls `end`
   }
 }
 
-void Program::end() { runtime_->end(); }
+void Program::end() {
+  runtime_->end();
+  runtime_->tell_thrown();
+}
 
 bool same_host(Rank other) { return runtime().same_host(other); }
 double seconds() noexcept {
   return std::chrono::duration<double>(internal_::library::Clock::now().time_since_epoch()).count();
 }
-void poll() { runtime().poll(); }
+void poll() {
+  runtime().poll();
+  runtime().tell_thrown();
+}
 
 Batch::~Batch() {
   if ((gets_ == 0 && !puts_) || here->runtime == nullptr) return;
   try {
     sync();
-  } catch (const std::exception&) {  // the program has failed, and nothing lands any more
+  } catch (...) {  // the program has failed, and nothing lands any more
   }
 }
 bool Batch::done() { return runtime().done(this); }
@@ -164,12 +189,21 @@ void Batch::sync() { runtime().sync(this); }
 void sync() { runtime().sync(nullptr); }
 bool all_done() { return runtime().done(nullptr); }
 
-void wait_for(const std::uint64_t& mine, std::uint64_t at_least) { runtime().wait_for(mine, at_least); }
-void store_sync(std::size_t bytes) { runtime().store_sync(bytes); }
-void all_store_sync() { runtime().all_store_sync(); }
+void wait_for(const std::uint64_t& mine, std::uint64_t at_least) {
+  runtime().wait_for(mine, at_least);
+  runtime().tell_thrown();
+}
+void store_sync(std::size_t bytes) {
+  runtime().store_sync(bytes);
+  runtime().tell_thrown();
+}
+void all_store_sync() {
+  runtime().all_store_sync();
+  runtime().tell_thrown();
+}
 void barrier() {
-  runtime().begin(internal_::splitc::Kind::barrier, 0, 0, nullptr, 0);
-  runtime().finish();
+  internal_::splitc::begin_barrier();
+  internal_::splitc::end_barrier();
 }
 
 }  // namespace splitc

@@ -56,9 +56,11 @@ Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptio
       own_(segment_.bytes().data()),
       heaps_(std::make_unique<Heap[]>(kMostRanks)),
       peers_(ranks_),
-      hosts_(ranks_),
       book_(heap_bytes(options)),
       meeting_(own_, rank_, ranks_) {
+  if (ranks_ == 0 || ranks_ >= kMostRanks || rank_ >= ranks_)
+    refuse(ErrorCode::invalid_argument,
+           "a place in a job: rank " + std::to_string(rank_) + " of " + std::to_string(ranks_));
   crowded_ = library::simulation != nullptr ||  // there each has the one thread in turn
              std::int64_t{place.size_here} > ::sysconf(_SC_NPROCESSORS_ONLN);
   view_ = {.first = heap_at(ranks_),
@@ -68,8 +70,13 @@ Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptio
            .looks = kLooks,
            .heaps = heaps_.get(),
            .runtime = this};
-  tell_each_other(heap_bytes(options));
-  open_heaps();
+  try {
+    tell_each_other(heap_bytes(options));
+    open_heaps();
+  } catch (...) {
+    if (here == &view_) here = &nobody;  // looking for the cause has set it
+    throw;
+  }
   set_view();
   resume();
 }
@@ -91,7 +98,6 @@ void Runtime::tell_each_other(std::uint64_t heap) {
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
     check_told(rank, all[rank]);
     peers_[rank].interface = all[rank].interface;
-    hosts_[rank] = all[rank].interface >> 48;
     if (rank != rank_)
       peers_[rank].import =
           std::make_unique<Import>(interface_, all[rank].ticket, Import::Options{.map = !guarded_}, kBegin);
@@ -156,10 +162,11 @@ void Runtime::met(Status status, const char* doing) {
 }
 
 void Runtime::end() {
-  if (std::exchange(ended_, true)) return;
+  if (ended_) return;
   sync(nullptr);
   begin(Kind::end, 0, 0, nullptr, 0);
   finish();
+  ended_ = true;
   // No heap goes while a rank still looks whether all have come.
   static_cast<void>(job_.barrier(kPatience));
   resume();

@@ -10,10 +10,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -38,7 +40,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // All of these throw Error; program.cc, access.cc, split_phase.cc, bulk.cc, together.cc, calls.cc, heap.cc.
+  // Calls of users. Those that are not noexcept throw Error.
   void end();
 
   void read(std::uint64_t word, void* into, std::size_t bytes);
@@ -73,6 +75,10 @@ class Runtime {
   void all_store_sync();
 
   void poll();
+  // Throws what a function has thrown that nobody waits for, once.
+  void tell_thrown() {
+    if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  }
   void call(std::uint32_t who, std::uint32_t function, const std::byte* arguments, std::byte* result);
 
   std::uint64_t allocate(std::size_t count, std::size_t bytes);
@@ -81,8 +87,8 @@ class Runtime {
   void deallocate_everywhere(std::uint64_t word);
 
   bool same_host(std::uint32_t other) const {
-    if (other >= ranks_) throw_outside(other, ranks_);
-    return hosts_[other] == hosts_[rank_];
+    if (other >= ranks_) throw_outside(other, ranks_, "rank");
+    return peers_[other].interface >> 48 == peers_[rank_].interface >> 48;  // of a node's interfaces
   }
   bool failed() const noexcept { return failure_.has_value(); }
 
@@ -190,10 +196,16 @@ class Runtime {
   std::uint64_t stored_here() const noexcept;
 
   // --- under way (split_phase.cc)
-  // Notes one more question, for which there is room.
-  void note_question(std::uint32_t rank);
+  // Notes further questions, for which there is room.
+  void note_question(std::uint32_t rank, std::uint64_t questions = 1);
+  // Questions of a read: each 64 KiB is one, and a word that it begins inside of. Parts of a scattered one
+  // are not counted: all that is under way is noted first.
+  static std::uint64_t questions_of(std::uint64_t place, std::size_t bytes, const Strides* strides) noexcept {
+    return strides != nullptr ? kAsks : bytes / 65536 + 1 + (place % 8 != 0 ? 1 : 0);
+  }
   Ask& new_ask(std::uint32_t rank, Batch* batch);
   void wait_for(std::uint32_t rank, Ask& ask);
+  void wait_before(std::uint32_t rank, std::uint64_t end);
   bool look_at(std::uint32_t rank, Ask& ask);
   void ended(std::uint32_t rank, Ask& ask, Status status);
   void drop_over(Peer& peer) noexcept;
@@ -226,7 +238,6 @@ class Runtime {
   Here view_;
   const std::unique_ptr<Heap[]> heaps_;
   std::vector<Peer> peers_;
-  std::vector<std::uint64_t> hosts_;
   std::uint64_t mark_ = 0;
   bool all_mapped_ = false;
   bool crowded_ = false;  // more ranks here than processors
@@ -234,6 +245,7 @@ class Runtime {
   bool in_call_ = false;
   std::uint64_t calls_seen_ = 0;  // of Head::calls
   bool more_calls_ = false;       // some were left for the next look
+  std::exception_ptr thrown_;     // by a function that nobody waits for; of several the first
   bool ended_ = false;
   HeapBook book_;
   Meeting meeting_;

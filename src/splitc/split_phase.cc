@@ -1,5 +1,6 @@
 // Gets and puts, which are begun by one call and waited for by another.
 #include <algorithm>
+#include <utility>
 
 #include "splitc/runtime.h"
 #include "splitc/strided.h"
@@ -34,13 +35,20 @@ void Runtime::until_taken(std::uint32_t rank, Try attempt) {
   if (status != Status::ok && status != Status::pending) fail_by(status, rank);
 }
 
-void Runtime::note_question(std::uint32_t rank) {
+void Runtime::note_question(std::uint32_t rank, std::uint64_t questions) {
   Peer& peer = peers_[rank];
-  ++peer.asked;
-  while (peer.first_ask != peer.end_of_asks && peer.asked - peer.ask(peer.first_ask).number >= kAsks) {
-    if (!peer.ask(peer.first_ask).over) wait_for(rank, peer.ask(peer.first_ask));
-    drop_over(peer);
-  }
+  peer.asked += questions;
+  // Half of them at once: whoever waits for each by itself waits for each.
+  while (peer.first_ask != peer.end_of_asks && peer.asked - peer.ask(peer.first_ask).number >= kAsks)
+    wait_before(rank, peer.first_ask + (peer.end_of_asks - peer.first_ask + 1) / 2);
+}
+
+// Waits for those before `end`, the last first: most of the others are over then.
+void Runtime::wait_before(std::uint32_t rank, std::uint64_t end) {
+  Peer& peer = peers_[rank];
+  for (std::uint64_t i = end; i-- != peer.first_ask;)
+    if (Ask& ask = peer.ask(i); !look_at(rank, ask)) wait_for(rank, ask);
+  drop_over(peer);
 }
 
 Runtime::Ask& Runtime::new_ask(std::uint32_t rank, Batch* batch) {
@@ -61,7 +69,7 @@ void Runtime::drop_over(Peer& peer) noexcept {
 
 void Runtime::ended(std::uint32_t rank, Ask& ask, Status status) {
   ask.over = true;
-  if (ask.batch != nullptr) --ask.batch->gets_;
+  if (Batch* const batch = std::exchange(ask.batch, nullptr)) --batch->gets_;
   if (status != Status::ok) fail_by(status, rank);
 }
 
@@ -111,6 +119,7 @@ void Runtime::bulk_put(std::uint64_t word, std::span<const std::byte> from, cons
                        Batch* batch) {
   const std::uint32_t rank = rank_of_good(word, from.size(), strides);
   look_if_due();
+  if (rank != rank_) outside_of_calls("a bulk_put");  // its source would be in use, as a get's memory
   if (base(rank) != nullptr) return scatter_to(base(rank) + place_of(word), from, strides);
   leave();
   SendHandle handle;  // a fence answers for it: none is taken while some of it has not left
@@ -141,8 +150,8 @@ void Runtime::sync(Batch* batch) {
   if (batch == nullptr || batch->puts_) ask_fences();
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
     Peer& peer = peers_[rank];
-    for (std::uint64_t i = peer.first_ask; i != peer.end_of_asks; ++i)
-      if (Ask& ask = peer.ask(i); !ask.over && wanted(ask, batch)) wait_for(rank, ask);
+    for (std::uint64_t i = peer.end_of_asks; i-- != peer.first_ask;)
+      if (Ask& ask = peer.ask(i); wanted(ask, batch) && !look_at(rank, ask)) wait_for(rank, ask);
     drop_over(peer);
   }
   if (batch != nullptr) batch->puts_ = false;
@@ -153,7 +162,7 @@ bool Runtime::done(Batch* batch) {
   outside_of_calls("a question of what is under way");
   look_if_due();
   leave();
-  interface_.run();
+  if (!all_mapped_) interface_.run();
   give_way();
   if (batch == nullptr || batch->puts_) ask_fences();
   bool all = true;
@@ -187,7 +196,7 @@ void Runtime::bulk_read(std::uint64_t word, std::span<std::byte> into, const Str
   if (rank != rank_) outside_of_calls("a read of another rank's memory");
   if (base(rank) != nullptr) return gather_from(into, base(rank) + place_of(word), strides);
   leave();
-  note_question(rank);
+  note_question(rank, questions_of(place_of(word), into.size(), strides));
   expect(import(rank).read(place_of(word), into, kForEver, {.strides = strides}), rank);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "splitc/runtime.h"
 
 namespace hamlyn::internal_::splitc {
@@ -10,7 +11,7 @@ namespace hamlyn::internal_::splitc {
 void Runtime::tell(std::uint32_t rank, std::uint64_t place, std::span<const std::byte> data,
                    std::uint64_t word_place, std::uint64_t word) {
   if (base(rank) != nullptr) {
-    std::memcpy(base(rank) + place, data.data(), data.size());
+    base::copy_to_shared(base(rank) + place, data.data(), data.size());
     set(base(rank) + word_place, word);
     if (rank != rank_) static_cast<void>(import(rank).changed());
     return;

@@ -86,7 +86,9 @@ inline void full_heaps() {
   deallocate(own);
   const everywhere<std::byte> much(300'000);
   refused([&] { deallocate(much.at(rank())); }, ErrorCode::invalid_argument, "not allocated");
-  refused([] { spread_array<int> none(5, 0); }, ErrorCode::invalid_argument, "element 0 of 0");
+  refused([] { spread_array<int> none(5, 0); }, ErrorCode::invalid_argument, "blocks of 0 elements");
+  refused([] { spread_array<int> much(5, std::size_t{1} << 63); }, ErrorCode::invalid_argument,
+          "no more than heaps hold");
 }
 
 inline void do_nothing() {}

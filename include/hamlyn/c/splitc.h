@@ -18,9 +18,8 @@ typedef struct hamlyn_splitc_options {
   uint32_t guarded;  // 1: puts and gets also where heaps could be mapped
 } hamlyn_splitc_options;
 
-// Joins the program, and waits for all other ranks. `count` and `words` are those of `main`: `--heap SIZE`
-// and
-// `--guarded` are taken off. Both may be NULL. As hamlyn::splitc::Program.
+// Joins the program, and waits for all other ranks. `count` and `words` are those of `main`, or both NULL:
+// `--heap SIZE` and `--guarded` are taken off. As hamlyn::splitc::Program.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_begin(int* count, char** words,
                                                    const hamlyn_splitc_options* options);
 // Waits until all ranks are here, and leaves.
@@ -53,7 +52,7 @@ void* hamlyn_splitc_local(hamlyn_global place, size_t bytes);
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_read_char(hamlyn_global from, char* into);
 // Reads a short, and waits for it.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_read_short(hamlyn_global from, short* into);
-// Reads a int, and waits for it.
+// Reads an int, and waits for it.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_read_int(hamlyn_global from, int* into);
 // Reads a long, and waits for it.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_read_long(hamlyn_global from, long* into);
@@ -65,7 +64,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_read_double(hamlyn_global from, dou
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_write_char(hamlyn_global to, char value);
 // Writes a short, and waits until it is done.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_write_short(hamlyn_global to, short value);
-// Writes a int, and waits until it is done.
+// Writes an int, and waits until it is done.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_write_int(hamlyn_global to, int value);
 // Writes a long, and waits until it is done.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_write_long(hamlyn_global to, long value);
@@ -77,7 +76,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_write_double(hamlyn_global to, doub
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_get_char(hamlyn_global from, char* into);
 // Begins to read a short: over after hamlyn_splitc_sync, and in use until then.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_get_short(hamlyn_global from, short* into);
-// Begins to read a int: over after hamlyn_splitc_sync, and in use until then.
+// Begins to read an int: over after hamlyn_splitc_sync, and in use until then.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_get_int(hamlyn_global from, int* into);
 // Begins to read a long: over after hamlyn_splitc_sync, and in use until then.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_get_long(hamlyn_global from, long* into);
@@ -89,7 +88,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_get_double(hamlyn_global from, doub
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_put_char(hamlyn_global to, char value);
 // Begins to write a short: over after hamlyn_splitc_sync.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_put_short(hamlyn_global to, short value);
-// Begins to write a int: over after hamlyn_splitc_sync.
+// Begins to write an int: over after hamlyn_splitc_sync.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_put_int(hamlyn_global to, int value);
 // Begins to write a long: over after hamlyn_splitc_sync.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_put_long(hamlyn_global to, long value);
@@ -101,7 +100,7 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_put_double(hamlyn_global to, double
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_store_char(hamlyn_global to, char value);
 // Stores a short: its target waits for it.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_store_short(hamlyn_global to, short value);
-// Stores a int: its target waits for it.
+// Stores an int: its target waits for it.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_store_int(hamlyn_global to, int value);
 // Stores a long: its target waits for it.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_store_long(hamlyn_global to, long value);

@@ -45,8 +45,8 @@ class global_ptr {
   // `mine` is no object in this rank's heap.
   static global_ptr of(T* mine) { return global_ptr(internal_::splitc::word_of(mine)); }
   // Points to where another rank has what stands at the same place.
-  global_ptr at(Rank owner) const noexcept {
-    return global_ptr(internal_::splitc::make_word(owner, internal_::splitc::place_of(word_)));
+  constexpr global_ptr at(Rank owner) const noexcept {
+    return global_ptr(internal_::splitc::of_rank(word_, owner));
   }
   // Makes it of its 8 bytes, and gives them.
   static constexpr global_ptr from_word(std::uint64_t word) noexcept { return global_ptr(word); }
@@ -72,7 +72,7 @@ class global_ptr {
         internal_::splitc::moved(word_, static_cast<std::uint64_t>(part - kRoom)));
   }
 
-  // Arithmetic stays in the owner's heap, and is refused where the pointer is used if it has left that.
+  // Arithmetic by less than 128 GiB. What has left the owner's heap is refused where the pointer is used.
   constexpr global_ptr operator+(std::ptrdiff_t n) const noexcept {
     return global_ptr(
         internal_::splitc::moved(word_, static_cast<std::uint64_t>(n) * std::uint64_t{sizeof(T)}));

@@ -18,6 +18,8 @@ std::uint64_t allocate(std::size_t count, std::size_t bytes);
 void deallocate(std::uint64_t word);
 std::uint64_t allocate_everywhere(std::size_t count, std::size_t bytes);
 void deallocate_everywhere(std::uint64_t word) noexcept;
+// Throws Error: invalid_argument.
+[[noreturn]] void throw_block(std::size_t block, std::size_t size);
 
 }  // namespace hamlyn::internal_::splitc
 
@@ -53,7 +55,8 @@ class everywhere {
 
   // Points to that rank's object `i`. Throws Error: invalid_argument: there is none.
   global_ptr<T> at(Rank who, std::size_t i = 0) const {
-    if (i >= count_ || who >= ranks()) internal_::splitc::throw_outside(i, count_);
+    if (who >= ranks()) internal_::splitc::throw_outside(who, ranks(), "rank");
+    if (i >= count_) internal_::splitc::throw_outside(i, count_);
     return global_ptr<T>::from_word(word_).at(who) + static_cast<std::ptrdiff_t>(i);
   }
   // Objects of this rank.
@@ -94,7 +97,8 @@ class spread_array {
  private:
   // Blocks that the rank with most has.
   std::size_t rows() const {
-    if (block_ == 0) internal_::splitc::throw_outside(0, 0);
+    using namespace internal_::splitc;
+    if (block_ == 0 || block_ > kPlaces || size_ > kPlaces * kMostRanks) throw_block(block_, size_);
     const std::size_t row = block_ * ranks();
     return size_ / row + (size_ % row != 0 || size_ == 0 ? 1 : 0);
   }

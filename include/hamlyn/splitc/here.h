@@ -23,6 +23,16 @@ constexpr std::uint64_t moved(std::uint64_t word, std::uint64_t by) noexcept {
   return (word & ~kPlaces) | ((word + by) & kPlaces);
 }
 
+// Makes the pointer to the same place of another rank's heap. Rank 1023, which no job has, stands for all
+// that are no ranks.
+constexpr std::uint64_t of_rank(std::uint64_t word, std::uint32_t owner) noexcept {
+  constexpr std::uint64_t kNone = kMostRanks - 1;
+  return (word & ~(kNone << kPlaceBits)) | (owner < kNone ? owner : kNone) << kPlaceBits;
+}
+
+// Bytes of the smallest heap.
+inline constexpr std::size_t kLeastHeap = 4096;
+
 // A rank's segment.
 struct Heap {
   std::byte* base = nullptr;        // here; null: loads and stores do not reach it
@@ -49,8 +59,9 @@ inline constinit Here* here = &nobody;
 inline std::byte* reach(std::uint64_t word, std::size_t bytes) noexcept {
   const Here& view = *here;
   if (mark_of(word) != view.mark) return nullptr;
+  if (bytes > kLeastHeap && bytes > view.bytes) return nullptr;  // the compiler knows of most types: no
   const std::uint64_t from = place_of(word) - view.first;
-  if (from > view.bytes || bytes > view.bytes - from) return nullptr;
+  if (from > view.bytes - bytes) return nullptr;
   std::byte* const base = view.heaps[rank_of(word)].base;
   return base == nullptr ? nullptr : base + place_of(word);
 }
@@ -87,8 +98,7 @@ void store(std::uint64_t word, const void* from, std::size_t bytes);
 std::byte* local(std::uint64_t word, std::size_t bytes) noexcept;
 // Makes the pointer to an object in this rank's heap.
 std::uint64_t word_of(const void* mine);
-std::uint64_t make_word(std::uint32_t owner, std::uint64_t place) noexcept;
-// Throws Error: invalid_argument: there is no element `index` of so many.
-[[noreturn]] void throw_outside(std::size_t index, std::size_t size);
+// Throws Error: invalid_argument: there is no `what` of that number among so many.
+[[noreturn]] void throw_outside(std::size_t index, std::size_t size, const char* what = "element");
 
 }  // namespace hamlyn::internal_::splitc

@@ -82,7 +82,8 @@ T broadcast(const T& value, Rank root = 0) {
 // as there are ranks.
 template <Plain T>
 void gather_all(const T& value, std::span<T> all) {
-  if (all.size() < ranks()) internal_::splitc::throw_outside(ranks() - 1, all.size());
+  if (all.size() < ranks())
+    internal_::splitc::throw_outside(ranks() - 1, all.size(), "room for the value of rank");
   std::memcpy(all.data(), internal_::splitc::gather(internal_::splitc::Kind::gather, 0, &value, sizeof(T)),
               ranks() * sizeof(T));
 }
