@@ -407,12 +407,16 @@ Endpoint::~Endpoint() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
+  // Nobody polls those of the same bundle meanwhile.
+  const auto answers = [&](const Name& name) {
+    return std::ranges::none_of(bundle.endpoints, [&](const auto* of) { return of->machine.is_of(name); });
+  };
   // Tells those that send here, and waits for a moment until they have heard it.
   const auto told = [&] {
     const Entry entry(bundle);
     if (!entry) return Status::ok;
     inside_->hear_the_last();
-    return inside_->machine.say_bye() ? Status::ok : Status::pending;
+    return inside_->machine.say_bye(answers) ? Status::ok : Status::pending;
   };
   if (told() == Status::pending)
     static_cast<void>(

@@ -161,8 +161,11 @@ class Machine {
   }
   // Whether something has come before its turn and can be handled now.
   bool has_early() const noexcept;
-  // Tells all that the endpoint goes. False: some have not said yet that they have heard it.
-  bool say_bye() noexcept;
+  // Tells all that the endpoint goes. False: some have not heard it yet, as far as is known. `answers(name)`:
+  // that endpoint may say so; otherwise it is enough that the news stands in its ring.
+  template <class Answers>
+  bool say_bye(Answers answers) noexcept;
+  bool is_of(const Name& name) const noexcept { return key_of(name) == key_of(name_); }
   // The endpoint goes: a message that would have been handled is not.
   void turn_away(Delivery& delivery) noexcept;
 

@@ -56,6 +56,10 @@ void Machine<Port>::greet(Other& pair) noexcept {
     case Status::no_place:
       mark(pair);
       return;
+    case Status::refused:
+    case Status::stale:
+      end(pair, port_.link(pair.peer) != 0 ? Why::bad_endpoint : Why::unreachable);
+      return;
     default:
       end(pair, Why::unreachable);
   }

@@ -19,7 +19,15 @@
 namespace hamlyn::internal_::am {
 
 // How a message could be given to a way.
-enum class Sent : std::uint8_t { ok, no_room, ended };
+enum class Sent : std::uint8_t {
+  ok,
+  no_room,
+  gone,   // the slot is not there any more, though the link is: the other endpoint has gone
+  ended,  // there is no link
+};
+// Why a pair ends by which nothing can be sent.
+constexpr Why why_of(Sent sent) noexcept { return sent == Sent::gone ? Why::bad_endpoint : Why::unreachable; }
+constexpr bool is_over(Sent sent) noexcept { return sent == Sent::gone || sent == Sent::ended; }
 
 // A message that has come by a way.
 struct Come {
@@ -48,7 +56,7 @@ struct Kept {
   std::uint8_t count = 0;
   std::uint32_t index = 0;
   std::uint64_t offset = 0, length = 0;
-  std::vector<std::byte> bytes;  // as it travels
+  std::vector<std::byte> bytes = {};  // as it travels
 };
 
 template <class Port>

@@ -73,8 +73,8 @@ __attribute__((always_inline)) inline Sent Machine<Port>::transmit(Other& pair,
   const Sent sent = give(pair, word, compose(leaving), leaving);
   if (sent == Sent::no_room) [[unlikely]]
     ask_longer(pair);
-  if (sent == Sent::ended) [[unlikely]]
-    end(pair, Why::unreachable);
+  if (is_over(sent)) [[unlikely]]
+    end(pair, why_of(sent));
   return sent;
 }
 
@@ -165,7 +165,8 @@ Try Machine<Port>::begin_put(Other& pair, const Leaving& leaving, Moving& moving
     case Status::queue_full:
     case Status::no_place:
       return Try::later;
-    case Status::refused:  // the segment has just gone: news of that are on their way
+    case Status::refused:  // the segment has just gone, and news of that are on their way; or the endpoint
+    case Status::stale:
     case Status::out_of_bounds:
       moving = {pair.number, {leaving.offset, leaving.data.size(), 0, 0}, {}};
       return Try::ok;
@@ -241,8 +242,8 @@ Try Machine<Port>::end_long(const Moving& moving, Leaving& leaving, bool keep_it
   const LongHead head = protocols::in_wire_order(moving.head);
   const Leaving last = behind_data(leaving, head);
   const Sent sent = other->kept.empty() ? transmit(*other, last) : Sent::no_room;
-  if (sent == Sent::ended) {
-    come_back(Why::unreachable, leaving, other->name);
+  if (is_over(sent)) {
+    come_back(other->why, leaving, other->name);
     return Try::ok;
   }
   if (sent == Sent::no_room) {
@@ -325,7 +326,7 @@ Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
   }
   const Status put = pair.way->put_waiting(pair.segment_ticket, leaving.data, leaving.offset);
   if (put != Status::ok) {  // its link has ended, or a new segment is on its way
-    if (put != Status::refused) end(pair, Why::unreachable);
+    if (put != Status::refused && put != Status::stale) end(pair, Why::unreachable);
     to.may_reply = false;
     return Try::ok;
   }
@@ -398,7 +399,7 @@ bool Machine<Port>::flush(Other& pair) noexcept {
       leaving.arguments = {arguments.data(), kept.count};
     }
     pair.over += kept.closes ? 1 : 0;
-    switch (give(pair, word, kept.bytes, leaving)) {
+    switch (const Sent sent = give(pair, word, kept.bytes, leaving)) {
       case Sent::ok:
         if (is_request(kept.kind)) --pair.promised;
         pair.kept.pop_front();
@@ -406,8 +407,9 @@ bool Machine<Port>::flush(Other& pair) noexcept {
       case Sent::no_room:
         pair.over -= kept.closes ? 1 : 0;
         return false;
+      case Sent::gone:
       case Sent::ended:
-        end(pair, Why::unreachable);
+        end(pair, why_of(sent));
         return true;
     }
   }
@@ -421,7 +423,7 @@ void Machine<Port>::tell(Other& pair) noexcept {
                   .number = static_cast<std::uint16_t>(pair.log.posted()),
                   .done = static_cast<std::uint16_t>(pair.done),
                   .credited = static_cast<std::uint16_t>(pair.over & kCreditedMask)};
-  switch (pair.way->send_bare(word_of(word))) {
+  switch (const Sent sent = pair.way->send_bare(word_of(word))) {
     case Sent::ok:
       has_told(pair);
       ++statistics.bare;
@@ -429,8 +431,9 @@ void Machine<Port>::tell(Other& pair) noexcept {
     case Sent::no_room:
       mark(pair);
       return;
+    case Sent::gone:
     case Sent::ended:
-      end(pair, Why::unreachable);
+      end(pair, why_of(sent));
       return;
   }
 }
@@ -463,13 +466,17 @@ void Machine<Port>::step() noexcept {
 }
 
 template <class Port>
-bool Machine<Port>::say_bye() noexcept {
+template <class Answers>
+bool Machine<Port>::say_bye(Answers answers) noexcept {
   bool all = true;
   for (auto& [number, pair] : pairs_) {
     if (pair->state != Other::State::open) continue;
-    all = false;
-    if (pair->said_bye || !flush(*pair) || pair->state != Other::State::open) continue;
-    pair->said_bye = give(*pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye}) == Sent::ok;
+    if (!pair->said_bye && flush(*pair) && pair->state == Other::State::open) {
+      const Sent sent = give(*pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye});
+      pair->said_bye = sent == Sent::ok;
+      if (is_over(sent)) end(*pair, why_of(sent));
+    }
+    all &= pair->state != Other::State::open || (pair->said_bye && !answers(pair->name));
   }
   return all;
 }

@@ -175,7 +175,7 @@ class SlotsPort {
       Slot slot;
     };
 
-    static Sent how(Status status) noexcept {
+    Sent how(Status status) noexcept {
       switch (status) {
         case Status::ok:
           return Sent::ok;
@@ -183,6 +183,9 @@ class SlotsPort {
         case Status::queue_full:
         case Status::no_place:
           return Sent::no_room;
+        case Status::refused:  // the slot, or a link
+        case Status::stale:
+          return port_.link(to_.interface) != 0 ? Sent::gone : Sent::ended;
         default:
           return Sent::ended;
       }

@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "am/machine.h"
@@ -117,6 +119,8 @@ class AmPort {
   Ticket door() const { return ticket(0, Ticket::kPosted, 4096); }
   std::uint64_t link(std::uint64_t peer);
   std::uint64_t random();
+  // Whether this interface has heard that the slot has gone.
+  bool knows_gone(const Ticket& ticket) const;
   Ticket ticket(std::uint32_t slot, std::uint32_t entry, std::uint64_t bound) const {
     Ticket out;
     out.interface = id, out.slot = slot, out.generation = 1, out.key = 5, out.entry = entry,
@@ -137,9 +141,10 @@ class AmPort {
 
   AmWorld& world;
   const std::uint64_t id;
-  bool dead = false;
-  std::map<std::uint32_t, Landing*> landings;  // by number
-  std::map<std::uint32_t, Window*> windows;    // the same numbers
+  bool dead = false, closed = false;                       // the process; the endpoint alone
+  std::set<std::pair<std::uint64_t, std::uint32_t>> gone;  // slots of others, as this one has heard
+  std::map<std::uint32_t, Landing*> landings;              // by number
+  std::map<std::uint32_t, Window*> windows;                // the same numbers
   std::deque<Event> events;
   std::uint32_t next_number = 1;
 };
@@ -160,7 +165,7 @@ class AmWorld {
 
   Machine& at(std::size_t i) { return *machines[i]; }
   std::size_t size() const { return ports.size(); }
-  bool alive(std::size_t i) const { return !ports[i]->dead; }
+  bool alive(std::size_t i) const { return !ports[i]->dead && machines[i] != nullptr; }
 
   struct Flight {
     enum class Kind { message, put, hello };
@@ -203,6 +208,11 @@ class AmWorld {
   void kill(std::size_t i) {
     ports[i]->dead = true;
     for (std::size_t other = 0; other != ports.size(); ++other) cut(i, other);
+  }
+  // An endpoint goes, and its process stays.
+  void free(std::size_t i) {
+    machines[i].reset();
+    ports[i]->closed = true;
   }
   // The link between two ends: what is on its way by it is lost. They may have another.
   void cut(std::size_t i, std::size_t other) {
@@ -283,7 +293,8 @@ class AmWorld {
   AmPort& port(std::uint64_t id) const { return *ports[id - 1]; }
   std::mt19937_64 chance;
   const bool in_order;
-  unsigned crowded = 0;  // of a hundred sends, so many find no room
+  unsigned crowded = 0;     // of a hundred sends, so many find no room
+  bool quick_news = false;  // each knows at once of slots that have gone
   std::function<void(std::size_t, Machine::Delivery&)> on_message = [](std::size_t, Machine::Delivery&) {};
   std::function<void(std::size_t, const Returned&)> on_return = [](std::size_t, const Returned&) {};
 
@@ -291,6 +302,13 @@ class AmWorld {
   void land(const Flight& flight) {
     AmPort& to = port(flight.to);
     if (flight.kind == Flight::Kind::hello) {
+      if (to.closed) {
+        if (flight.token != 0)
+          port(flight.from)
+              .events.push_back(
+                  {.kind = AmPort::Event::Kind::said, .token = flight.token, .cause = Refusal::bad_slot});
+        return;
+      }
       to.events.push_back({.kind = AmPort::Event::Kind::hello, .peer = flight.from, .bytes = flight.data});
       if (flight.token != 0)
         port(flight.from)
@@ -299,14 +317,14 @@ class AmWorld {
     }
     if (flight.kind == Flight::Kind::put) {
       const auto found = to.windows.find(flight.slot);
-      if (found == to.windows.end()) return;
+      if (found == to.windows.end()) return refuse(flight);
       std::ranges::copy(flight.data,
                         found->second->memory.begin() + static_cast<std::ptrdiff_t>(flight.offset));
       found->second->count += flight.data.size();
       return;
     }
     const auto found = to.landings.find(flight.slot);
-    if (found == to.landings.end()) return;
+    if (found == to.landings.end()) return refuse(flight);
     std::byte* const at = found->second->memory.data() + flight.offset;
     std::ranges::copy(flight.data, at);
     const std::uint32_t weight =
@@ -316,6 +334,7 @@ class AmWorld {
                          .slot = flight.slot,
                          .come = {flight.word, {at, flight.data.size()}, weight}});
   }
+  void refuse(const Flight& flight) { port(flight.from).gone.insert({flight.to, flight.slot}); }
 
   std::vector<std::unique_ptr<AmPort>> ports;
   std::vector<std::unique_ptr<Machine>> machines;
@@ -337,8 +356,14 @@ inline AmPort::Landing::Landing(AmPort& of, void* whose, std::size_t bytes)
 inline AmPort::Landing::~Landing() { port.landings.erase(number); }
 inline Ticket AmPort::Landing::ticket() const { return port.ticket(number, Ticket::kFast, memory.size()); }
 
+inline bool AmPort::knows_gone(const Ticket& ticket) const {
+  const AmPort& owner = world.port(ticket.interface);
+  const bool there = owner.landings.contains(ticket.slot) || owner.windows.contains(ticket.slot);
+  return gone.contains({ticket.interface, ticket.slot}) || (world.quick_news && !there);
+}
 inline Sent AmPort::Way::send(std::uint64_t word, std::span<const std::byte> bytes, Record& record) {
   if (!port_.world.linked(port_.id, to_.interface)) return Sent::ended;
+  if (port_.knows_gone(to_)) return Sent::gone;
   const std::uint32_t units = std::max(units_of(bytes.size()), 1u);
   std::uint32_t at = 0;
   if (!ring_[use_].take(units, at, record.taken)) return Sent::no_room;
@@ -358,6 +383,7 @@ inline Sent AmPort::Way::send(std::uint64_t word, std::span<const std::byte> byt
 }
 inline Sent AmPort::Way::send_bare(std::uint64_t word) {
   if (!port_.world.linked(port_.id, to_.interface)) return Sent::ended;
+  if (port_.knows_gone(to_)) return Sent::gone;
   if (port_.world.no_room()) return Sent::no_room;
   port_.world.send({AmWorld::Flight::Kind::message, port_.id, to_.interface, to_.slot, {}, word});
   return Sent::ok;
@@ -365,6 +391,7 @@ inline Sent AmPort::Way::send_bare(std::uint64_t word) {
 inline Status AmPort::Way::put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                                SendHandle&) {
   if (!port_.world.linked(port_.id, ticket.interface)) return Status::link_ended;
+  if (port_.knows_gone(ticket)) return Status::stale;
   port_.world.send({AmWorld::Flight::Kind::put,
                     port_.id,
                     ticket.interface,
@@ -378,6 +405,7 @@ inline Status AmPort::say(const Ticket& door, std::span<const std::byte> bytes, 
                           SendHandle&) {
   if (!world.linked(id, door.interface)) return Status::link_ended;
   if (world.no_room()) return Status::queue_full;
+  if (world.quick_news && world.port(door.interface).closed) return Status::stale;
   world.send(
       {AmWorld::Flight::Kind::hello, id, door.interface, 0, {bytes.begin(), bytes.end()}, 0, 0, token});
   return Status::pending;

@@ -52,6 +52,8 @@ class AmMachine : public testing::Test {
     EXPECT_EQ(handled[0], before + 1);
   }
 
+  static bool all_answer(const Name&) { return true; }
+
   std::unique_ptr<AmWorld> world;
   std::array<int, 8> handled{};
   std::vector<Returned> came_back;
@@ -221,14 +223,66 @@ TEST_F(AmMachine, a_process_that_begins_anew_is_not_taken_for_what_it_was) {
 }
 
 TEST_F(AmMachine, those_who_send_to_an_endpoint_are_told_that_it_goes) {
-  EXPECT_FALSE(world->at(1).say_bye());  // nobody has heard it yet
+  EXPECT_FALSE(world->at(1).say_bye(all_answer));  // nobody has heard it yet
   world->settle();
-  EXPECT_TRUE(world->at(1).say_bye());
+  EXPECT_TRUE(world->at(1).say_bye(all_answer));
   EXPECT_EQ(ask(0, 1), Try::ok);
   world->settle();
   ASSERT_EQ(came_back.size(), 1u);
   EXPECT_EQ(came_back[0].why, Why::bad_endpoint);
   expect_others_served();
+}
+
+TEST_F(AmMachine, an_endpoint_that_nobody_polls_is_not_waited_for) {
+  EXPECT_TRUE(world->at(1).say_bye([](const Name&) { return false; }));
+  EXPECT_EQ(ask(0, 1), Try::ok);
+  world->free(1);
+  world->settle();
+  ASSERT_EQ(came_back.size(), 1u);
+  EXPECT_EQ(came_back[0].why, Why::bad_endpoint);
+}
+
+// Its interface may hear that a slot has gone before its endpoint hears why.
+TEST_F(AmMachine, a_slot_that_has_gone_while_its_link_lives_is_an_endpoint_that_has) {
+  const auto ways = std::to_array<std::function<void()>>({
+      [&] { static_cast<void>(ask(0, 1)); },
+      [&] {
+        Leaving leaving{.kind = Kind::request_medium, .handler = kAsk};
+        static_cast<void>(world->at(0).request(1, leaving));
+      },
+      // What is owed to it, or was kept for it.
+      [&] {
+        pair().over += 4;
+        AmWorld::Machine::Delivery nothing;
+        nothing.pair = &pair(), nothing.done = nothing.over = true;
+        world->at(0).finish(nothing);
+      },
+      [&] {
+        pair().kept.push_back({.kind = Kind::acknowledge});
+        pair().kept.push_back({.kind = Kind::ask});
+        static_cast<void>(world->at(0).say_bye(all_answer));
+      },
+      [&] { static_cast<void>(world->at(0).say_bye(all_answer)); },
+  });
+  for (std::size_t i = 0; i != ways.size(); ++i) {
+    SCOPED_TRACE(i);
+    make({.credits = 4, .ring = 32768});
+    EXPECT_EQ(ask(0, 1), Try::ok);  // it is under way when the endpoint goes
+    world->quick_news = true;
+    world->free(1);
+    ways[i]();
+    EXPECT_FALSE(open());
+    EXPECT_EQ(pair().why, Why::bad_endpoint);
+    came_back.clear();
+    world->settle();
+    EXPECT_GE(came_back.size(), 1u);
+    for (const Returned& each : came_back) EXPECT_EQ(each.why, Why::bad_endpoint);
+    // Also who greets it now is told so.
+    const std::uint32_t anew = 9;
+    ASSERT_EQ(world->at(0).map(anew, world->at(0).translation(1)->name, kTag), Result::ok);
+    EXPECT_EQ(ask(0, anew), Try::ok);
+    EXPECT_EQ(world->at(0).translation(anew)->pair->why, Why::bad_endpoint);
+  }
 }
 
 TEST_F(AmMachine, mappings_go_and_what_nobody_maps_is_forgotten_when_it_has_ended) {

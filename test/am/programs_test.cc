@@ -93,6 +93,11 @@ class Program {
     }
   }
   void kill(std::size_t i) { world_.kill(i); }
+  // Frees an endpoint as soon as it has said so to all, or all have heard it.
+  void free(std::size_t i, bool at_once) {
+    goes_.insert(i);
+    if (world_.at(i).say_bye([&](const Name&) { return !at_once; })) world_.free(i);
+  }
   void cut(std::size_t one, std::size_t other) {
     world_.cut(one, other);
     ended_.insert({one, other});
@@ -208,6 +213,9 @@ class Program {
     Fate& fate = fates_[id];
     EXPECT_EQ(id / 100'000, i);
     ++fate.returned;
+    if (goes_.contains(fate.to) && !fate.wrong) {
+      EXPECT_EQ(returned.why, Why::bad_endpoint) << id;
+    }
     if (returned.why == Why::bad_handler) {
       EXPECT_EQ(returned.handler, kNobody);
     }
@@ -219,6 +227,7 @@ class Program {
   std::vector<std::size_t> left_;
   std::map<std::uint32_t, Fate> fates_;
   std::set<std::pair<std::size_t, std::size_t>> ended_;
+  std::set<std::size_t> goes_;
 };
 
 constexpr std::uint64_t kSeeds = 60;
@@ -248,6 +257,27 @@ TEST(AmPrograms, tell_of_each_request_whose_other_side_dies) {
       if (++turns == when) program.kill(2);
     };
     ASSERT_TRUE(program.run(60)) << "a deadlock";
+    program.judge();
+    program.judge_credits();
+    returned += program.returned();
+  }
+  EXPECT_GT(returned, kSeeds / 2);
+}
+
+TEST(AmPrograms, tell_of_each_request_whose_endpoint_goes) {
+  std::size_t returned = 0;
+  for (std::uint64_t seed = 0; seed != kSeeds && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Program program(seed, 3, {.credits = 1 + static_cast<std::uint32_t>(seed % 9), .ring = 32768},
+                    seed % 4 != 3);
+    program.world().quick_news = seed % 2 == 0;
+    int turns = 0;
+    const int when = static_cast<int>(program.world().chance() % 2000);
+    program.between = [&] {
+      if (++turns >= when && program.world().alive(2)) program.free(2, seed % 3 == 0);
+    };
+    ASSERT_TRUE(program.run(60)) << "a deadlock";
+    for (; program.world().alive(2); program.world().settle()) program.free(2, false);
     program.judge();
     program.judge_credits();
     returned += program.returned();
