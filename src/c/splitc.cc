@@ -82,7 +82,7 @@ hamlyn_status hamlyn_splitc_allocate_everywhere(std::size_t bytes, hamlyn_global
   return answer(__func__, {made}, [&] { *made = inside::allocate_everywhere(bytes, 1); });
 }
 hamlyn_status hamlyn_splitc_deallocate_everywhere(hamlyn_global mine) {
-  return answer(__func__, {}, [&] { inside::runtime().deallocate_everywhere(mine); });
+  return answer(__func__, {}, [&] { inside::deallocate_everywhere(mine); });
 }
 hamlyn_global hamlyn_splitc_at(hamlyn_global place, std::uint32_t rank) {
   return pointer_to<std::byte>(place).at(rank).word();

@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/link_reasons.h"
 #include "base/longest_time.h"
 #include "library/control/control.h"
-#include "library/control/pending_name.h"
 #include "library/engine.h"
-#include "library/no_link.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {
@@ -102,59 +99,7 @@ bool Interface::run() noexcept {
 
 namespace internal_::library {
 
-PendingName::PendingName(Interface& interface, std::string_view name) : interface_(interface) {
-  Engine& engine = interface.engine();
-  if (engine.lock().forked())
-    throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  request_ = engine.control().begin_lookup(name);
-}
-
-PendingName::~PendingName() {
-  Engine& engine = interface_.engine();
-  if (request_ != nullptr && !engine.lock().forked()) engine.control().give_up_lookup(request_);
-}
-
-bool PendingName::done() const noexcept { return interface_.engine().control().lookup_done(*request_); }
-
-Ticket PendingName::take() {
-  return interface_.engine().control().end_lookup(std::exchange(request_, nullptr));
-}
-
 NameClaims& name_claims(Interface& interface) noexcept { return interface.engine().name_claims(); }
-
-bool linked(Interface& interface, std::uint64_t peer) noexcept {
-  const base::RunLockGuard guard(interface.engine().lock());
-  return guard && interface.engine().core().find_link(peer) != nullptr;
-}
-
-LinkNow link_now(Interface& interface, std::uint64_t peer) noexcept {
-  const base::RunLockGuard guard(interface.engine().lock());
-  const interface::Link* const link = guard ? interface.engine().core().find_link(peer) : nullptr;
-  return link == nullptr ? LinkNow{} : LinkNow{link->serial, link->user.uid};
-}
-
-bool is_far(Interface& interface, std::uint64_t peer) noexcept { return interface.engine().is_far(peer); }
-
-Status departed(Interface& interface, std::uint64_t peer) noexcept {
-  return interface.engine().departed(peer);
-}
-
-void throw_no_link(const std::string& what, WhyNoLink why) {
-  throw Error(base::error_of(why), what + ": " + text(why) + ". " + advice(why));
-}
-
-// An earlier end is no reason while a link is asked for anew.
-void throw_if_no_link(const char* what, Interface& interface, std::uint64_t peer) {
-  WhyNoLink why;
-  {
-    const base::RunLockGuard guard(interface.engine().lock());
-    if (!guard) return;
-    interface::Core& core = interface.engine().core();
-    const interface::Link* const link = core.find_link(peer);
-    if (link == nullptr || !link->made()) why = core.link_ends().of(peer);
-  }
-  if (why.reason != LinkReason::none) throw_no_link(what, why);
-}
 
 }  // namespace internal_::library
 

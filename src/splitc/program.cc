@@ -83,8 +83,9 @@ void deallocate(std::uint64_t word) { runtime().deallocate(word); }
 std::uint64_t allocate_everywhere(std::size_t count, std::size_t bytes) {
   return runtime().allocate_everywhere(count, bytes);
 }
+void deallocate_everywhere(std::uint64_t word) { runtime().deallocate_everywhere(word); }
 // An exception that is under way has the ranks at different places: then it stays taken.
-void deallocate_everywhere(std::uint64_t word) noexcept {
+void give_back_everywhere(std::uint64_t word) noexcept {
   if (here->runtime == nullptr || std::uncaught_exceptions() != 0) return;
   try {
     here->runtime->deallocate_everywhere(word);

@@ -53,8 +53,10 @@ inline void bad_pointers() {
   each_use(global_ptr<std::uint64_t>::from_word(words.at(next).word() & ~internal_::splitc::kPlaces),
            kInvalid, outside);
   // The last word of the heap is good, and what begins there and is longer is not.
-  const auto end = global_ptr<std::uint64_t>::from_word(internal_::splitc::make_word(
-      next, internal_::splitc::here->first + internal_::splitc::here->bytes - sizeof(std::uint64_t)));
+  const internal_::splitc::Here& view = *internal_::splitc::here;
+  const auto end = global_ptr<std::uint64_t>::from_word(
+      (words.at(next).word() & ~internal_::splitc::kPlaces) |
+      ((view.first + view.bytes - sizeof(std::uint64_t)) & internal_::splitc::kPlaces));
   require(*end == *end, "the last word cannot be read");
   std::array<std::uint64_t, 2> two{};
   refused([&] { bulk_read(two, end); }, kInvalid, outside);
@@ -87,7 +89,7 @@ inline void full_heaps() {
   const everywhere<std::byte> much(300'000);
   refused([&] { deallocate(much.at(rank())); }, ErrorCode::invalid_argument, "not allocated");
   refused([] { spread_array<int> none(5, 0); }, ErrorCode::invalid_argument, "blocks of 0 elements");
-  refused([] { spread_array<int> much(5, std::size_t{1} << 63); }, ErrorCode::invalid_argument,
+  refused([] { spread_array<int> huge(5, std::size_t{1} << 63); }, ErrorCode::invalid_argument,
           "no more than heaps hold");
 }
 
@@ -132,7 +134,7 @@ inline void halves_of_barriers() {
   halves.wait();
   refused([] { broadcast(1, ranks()); }, kInvalid, "ranks");
   std::vector<int> few(ranks() - 1);
-  refused([&] { gather_all(1, std::span(few)); }, kInvalid, "element");
+  refused([&] { gather_all(1, std::span(few)); }, kInvalid, "room for the value of rank");
   refused([] { call<do_nothing>(ranks()); }, kInvalid, "a call of rank");
 }
 

@@ -17,7 +17,9 @@ namespace hamlyn::internal_::splitc {
 std::uint64_t allocate(std::size_t count, std::size_t bytes);
 void deallocate(std::uint64_t word);
 std::uint64_t allocate_everywhere(std::size_t count, std::size_t bytes);
-void deallocate_everywhere(std::uint64_t word) noexcept;
+void deallocate_everywhere(std::uint64_t word);
+// For destructors: an error is told by the next call.
+void give_back_everywhere(std::uint64_t word) noexcept;
 // Throws Error: invalid_argument.
 [[noreturn]] void throw_block(std::size_t block, std::size_t size);
 
@@ -49,7 +51,7 @@ class everywhere {
       : word_(internal_::splitc::allocate_everywhere(count, sizeof(T))), count_(count) {
     static_assert(alignof(T) <= 64);
   }
-  ~everywhere() { internal_::splitc::deallocate_everywhere(word_); }
+  ~everywhere() { internal_::splitc::give_back_everywhere(word_); }
   everywhere(const everywhere&) = delete;
   everywhere& operator=(const everywhere&) = delete;
 
