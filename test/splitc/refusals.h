@@ -134,7 +134,7 @@ inline void halves_of_barriers() {
   halves.wait();
   refused([] { broadcast(1, ranks()); }, kInvalid, "ranks");
   std::vector<int> few(ranks() - 1);
-  refused([&] { gather_all(1, std::span(few)); }, kInvalid, "room for the value of rank");
+  refused([&] { gather_all(1, std::span(few)); }, kInvalid, "place");
   refused([] { call<do_nothing>(ranks()); }, kInvalid, "a call of rank");
 }
 

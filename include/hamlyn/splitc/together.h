@@ -82,8 +82,7 @@ T broadcast(const T& value, Rank root = 0) {
 // as there are ranks.
 template <Plain T>
 void gather_all(const T& value, std::span<T> all) {
-  if (all.size() < ranks())
-    internal_::splitc::throw_outside(ranks() - 1, all.size(), "room for the value of rank");
+  if (all.size() < ranks()) internal_::splitc::throw_outside(ranks() - 1, all.size(), "place");
   std::memcpy(all.data(), internal_::splitc::gather(internal_::splitc::Kind::gather, 0, &value, sizeof(T)),
               ranks() * sizeof(T));
 }
