@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -50,16 +51,15 @@ void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 std::vector<pid_t> children() {
   std::vector<pid_t> out;
-  DIR* const all = ::opendir("/proc");
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
   if (all == nullptr) return out;
-  while (const dirent* const each = ::readdir(all)) {
+  while (const dirent* const each = ::readdir(all.get())) {
     pid_t pid = 0;
     const std::string_view name(each->d_name);
     const bool number =
         std::from_chars(name.data(), name.data() + name.size(), pid).ptr == name.data() + name.size();
     if (number && parent_of(pid) == ::getpid()) out.push_back(pid);
   }
-  ::closedir(all);
   return out;
 }
 
