@@ -25,6 +25,7 @@ constexpr int kNotFound = 127, kNotExecutable = 126;
 // State of this process before it changed it, for those that it starts. A process has one of each.
 struct Inherited {
   sigset_t blocked{};
+  struct sigaction broken_pipe {};
   rlimit descriptors{};
   bool raised = false;
 };
@@ -76,6 +77,7 @@ bool place_descriptors(const Start& what) noexcept {
 // All that was changed for `hamlyn run` itself, as it was before.
 bool restore_inherited() noexcept {
   ::signal(SIGXFSZ, SIG_DFL);
+  if (::sigaction(SIGPIPE, &inherited.broken_pipe, nullptr) != 0) return false;
   if (inherited.raised && ::setrlimit(RLIMIT_NOFILE, &inherited.descriptors) != 0) return false;
   return ::sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr) == 0;
 }
@@ -110,6 +112,9 @@ sigset_t block_signals() {
   for (const int each : kPassedOn) ::sigaddset(&out, each);
   ::sigprocmask(SIG_BLOCK, &out, &inherited.blocked);
   ::signal(SIGCHLD, SIG_DFL);  // ignored, children would end unseen
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;  // a reader that has gone is an error of write
+  ::sigaction(SIGPIPE, &ignored, &inherited.broken_pipe);
   return out;
 }
 

@@ -9,7 +9,7 @@
 namespace hamlyn::tool {
 
 // The signals that `hamlyn run` passes on. Blocks them and SIGCHLD from here on: they are read from
-// descriptors. Processes that are started later have the mask that was there before.
+// descriptors. Ignores SIGPIPE. Processes that are started later have all of it as it was before.
 sigset_t block_signals();
 inline constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
