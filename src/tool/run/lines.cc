@@ -38,11 +38,13 @@ void Lines::pass_on() {
   }
   rest_.append(bytes.data(), static_cast<std::size_t>(got));
   std::string_view left = rest_;
-  for (std::size_t at = left.find('\n'); at != std::string_view::npos; at = left.find('\n')) {
-    write(left.substr(0, at));
-    left.remove_prefix(at + 1);
+  for (;;) {
+    const std::size_t end = left.substr(0, kLongest + 1).find('\n');
+    const bool whole = end != std::string_view::npos;
+    if (!whole && left.size() <= kLongest) break;
+    write(left.substr(0, whole ? end : kLongest));
+    left.remove_prefix(whole ? end + 1 : kLongest);
   }
-  for (; left.size() >= kLongest; left.remove_prefix(kLongest)) write(left.substr(0, kLongest));
   rest_ = std::string(left);
 }
 

@@ -17,6 +17,8 @@ class Sink {
   // Whether so much waits that nothing more is to be read from ranks.
   bool full() const noexcept { return waiting_.size() >= kMost; }
   bool idle() const noexcept { return waiting_.empty(); }
+  // Where it is written.
+  int shown() const noexcept { return own_ ? own_.get() : descriptor_; }
   // Becomes writable; -1: nothing waits.
   int descriptor() const noexcept { return idle() ? -1 : shown(); }
   // Writes what there is room for, once `descriptor` is writable.
@@ -27,7 +29,6 @@ class Sink {
  private:
   static constexpr std::size_t kMost = 262144;
 
-  int shown() const noexcept { return own_ ? own_.get() : descriptor_; }
   long write_some() const;
 
   const int descriptor_;

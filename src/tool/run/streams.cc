@@ -1,6 +1,7 @@
 #include "tool/run/streams.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/assert.h"
 
@@ -25,13 +26,28 @@ void Streams::serve(std::span<const pollfd> said) {
   HAMLYN_ASSERT(said.size() == lines_.size() + 2, "as `watch` has put them");
   if (said[0].revents != 0) out_.write();
   if (said[1].revents != 0) error_.write();
-  for (std::size_t i = 0; i != lines_.size(); ++i)
-    if (said[i + 2].revents != 0) lines_[i].pass_on();
+  const std::size_t begin = first_, all = lines_.size();
+  bool waits = false;
+  for (std::size_t i = 0; i != all; ++i) {
+    const std::size_t at = (begin + i) % all;
+    if (said[at + 2].revents == 0) continue;
+    if (lines_[at].descriptor() >= 0) {
+      lines_[at].pass_on();
+    } else if (!waits) {
+      first_ = at;
+      waits = true;
+    }
+  }
 }
 
 Failure Streams::failure() const {
   if (out_.failed() != 0) return system_failure("cannot write standard output", out_.failed());
   return system_failure("cannot write standard error", error_.failed());
+}
+
+bool Streams::taken() const {
+  std::array<pollfd, 2> both{{{out_.shown(), POLLOUT, 0}, {error_.shown(), POLLOUT, 0}}};
+  return ::poll(both.data(), both.size(), 0) == 2;
 }
 
 bool Streams::over() const {
