@@ -1,15 +1,14 @@
 #include "hamlyn/job/job.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
-#include "base/longest_time.h"
 #include "hamlyn/rpc.h"
 #include "hamlyn/values/error.h"
 #include "job/desk_service.h"
+#include "library/wait/deadline.h"
 
 namespace hamlyn {
 namespace {
@@ -19,6 +18,7 @@ using internal_::job::DeskService;
 using internal_::job::Kind;
 using internal_::job::Met;
 using internal_::job::Outcome;
+namespace library = internal_::library;
 
 [[noreturn]] void throw_senseless(const char* variable, std::string_view value) {
   throw Error(ErrorCode::invalid_argument,
@@ -63,20 +63,29 @@ rpc::ClientOptions calls_with(std::chrono::milliseconds timeout) {
   return out;
 }
 
-// When a call has to be over.
-class Deadline {
- public:
-  explicit Deadline(std::chrono::nanoseconds timeout)
-      : at_(Clock::now() + std::clamp<std::chrono::nanoseconds>(timeout, std::chrono::nanoseconds{0},
-                                                                internal_::base::kLongestTime)) {}
-  std::chrono::nanoseconds left() const {
-    return std::max<std::chrono::nanoseconds>(at_ - Clock::now(), std::chrono::nanoseconds{0});
-  }
+// A wait that begins now.
+library::Patience patience_for(std::chrono::nanoseconds timeout) {
+  library::Patience out(timeout);
+  static_cast<void>(out.deadline());
+  return out;
+}
 
- private:
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point at_;
-};
+ErrorCode code_of(Status status) noexcept {
+  switch (status) {
+    case Status::refused:
+      return ErrorCode::not_permitted;
+    case Status::timed_out:
+      return ErrorCode::timed_out;
+    case Status::cancelled:
+      return ErrorCode::cancelled;
+    case Status::forked:
+      return ErrorCode::forked;
+    case Status::no_buffer:
+      return ErrorCode::out_of_memory;
+    default:
+      return ErrorCode::peer_died;
+  }
+}
 
 }  // namespace
 
@@ -103,7 +112,7 @@ struct Job::Inside {
   template <class Pending, class Start>
   Status begin(std::optional<Pending>& pending, std::chrono::nanoseconds timeout, Start start);
   Status take_answer(std::chrono::nanoseconds timeout, std::string& why);
-  Status fetch(const Deadline& deadline);
+  Status fetch(const library::Patience& patience);
 
   rpc::Client<DeskService> client;
   std::optional<rpc::Pending<Met>> meeting;  // that goes on
@@ -129,7 +138,7 @@ Job::Job(Interface& interface, const JobPlace& place, const JobOptions& options)
   auto joined = inside_->client.within(options.timeout)
                     .call<&DeskService::join>(place.rank, place.secret, options.go_on);
   if (!joined)
-    throw Error(joined.status() == Status::refused ? ErrorCode::not_permitted : ErrorCode::peer_died,
+    throw Error(code_of(joined.status()),
                 "job '" + place.job + "': " +
                     (joined.text().empty() ? std::string(hamlyn::name(joined.status()))
                                            : std::string(joined.text())));
@@ -158,7 +167,7 @@ Status Job::Inside::begin(std::optional<Pending>& pending, std::chrono::nanoseco
 
 Status Job::Inside::meet(Kind of, std::span<const std::byte> mine, std::chrono::nanoseconds timeout,
                          std::vector<std::byte>& all, std::string& why) {
-  const Deadline deadline(timeout);
+  const library::Patience patience = patience_for(timeout);
   if (!meeting && !fetching) {
     const auto start = [&] { return client.start<&DeskService::meet>(of, mine); };
     if (const Status status = begin(meeting, timeout, start); status != Status::ok) return status;
@@ -169,9 +178,9 @@ Status Job::Inside::meet(Kind of, std::span<const std::byte> mine, std::chrono::
     return Status::refused;
   }
   if (!fetching)
-    if (const Status status = take_answer(deadline.left(), why); status != Status::ok) return status;
-  const Status status = fetch(deadline);
-  if (status == Status::timed_out || status == Status::cancelled) return status;
+    if (const Status status = take_answer(patience.left(), why); status != Status::ok) return status;
+  const Status status = fetch(patience);
+  if (internal_::rpc::goes_on(status)) return status;
   all = std::move(fetching->all);
   fetching.reset();
   return status;
@@ -180,7 +189,7 @@ Status Job::Inside::meet(Kind of, std::span<const std::byte> mine, std::chrono::
 // Waits until the meeting is over.
 Status Job::Inside::take_answer(std::chrono::nanoseconds timeout, std::string& why) {
   rpc::Result<Met> result = meeting->wait(timeout);
-  if (result.status() == Status::timed_out || result.status() == Status::cancelled) return result.status();
+  if (meeting->status() == Status::pending) return result.status();
   meeting.reset();
   if (!result) {
     why = result.text();
@@ -194,15 +203,15 @@ Status Job::Inside::take_answer(std::chrono::nanoseconds timeout, std::string& w
 }
 
 // Brings what did not fit into the answer.
-Status Job::Inside::fetch(const Deadline& deadline) {
+Status Job::Inside::fetch(const library::Patience& patience) {
   auto& [round, bytes, all, piece] = *fetching;
   while (all.size() < bytes) {
     const auto start = [&, at = std::uint64_t{all.size()}, of = round] {
       return client.start<&DeskService::gathered>(of, at);
     };
-    if (const Status status = begin(piece, deadline.left(), start); status != Status::ok) return status;
-    auto result = piece->wait(deadline.left());
-    if (result.status() == Status::timed_out || result.status() == Status::cancelled) return result.status();
+    if (const Status status = begin(piece, patience.left(), start); status != Status::ok) return status;
+    auto result = piece->wait(patience.left());
+    if (piece->status() == Status::pending) return result.status();
     piece.reset();
     if (!result) return result.status();
     if (result->empty()) return Status::broken;
@@ -261,12 +270,12 @@ Status Job::all_gather(std::span<const std::byte> mine,
 Status Job::ended(RankEnd& out, std::chrono::nanoseconds timeout) {
   if (inside_ == nullptr) return Status::timed_out;
   if (inside_->ends.empty()) {
-    const Deadline deadline(timeout);
+    const library::Patience patience = patience_for(timeout);
     const auto start = [&] { return inside_->client.start<&DeskService::watch>(inside_->known); };
     if (const Status status = inside_->begin(inside_->news, timeout, start); status != Status::ok)
       return status;
-    auto result = inside_->news->wait(deadline.left());
-    if (result.status() == Status::timed_out || result.status() == Status::cancelled) return result.status();
+    auto result = inside_->news->wait(patience.left());
+    if (inside_->news->status() == Status::pending) return result.status();
     inside_->news.reset();
     if (!result) return result.status();
     if (result->empty()) return Status::broken;

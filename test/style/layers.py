@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "protocols": {"hamlyn/values", "hamlyn/core", "hamlyn/protocols", "base", "library"},
     "segment": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "base", "interface", "fabric", "node", "library"},
     "rpc": {"hamlyn/values", "hamlyn/core", "hamlyn/rpc", "base", "fabric", "library", "protocols"},
-    "job": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn", "hamlyn/rpc", "base", "rpc"},  # hamlyn: hamlyn/rpc.h
+    "job": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn", "hamlyn/rpc", "base", "library", "rpc"},  # hamlyn: hamlyn/rpc.h
     "splitc": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "hamlyn/job", "hamlyn/splitc", "hamlyn", "base", "library", "segment", "job"},  # hamlyn: hamlyn/splitc.h
     "vi": {"hamlyn/values", "hamlyn/core", "hamlyn/vi", "include", "base", "library", "protocols"},  # include: vipl.h
     "am": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn/am", "include", "base", "library", "protocols", "job"},  # include: am.h

@@ -53,8 +53,9 @@ class Job {
   static constexpr std::size_t kMostBytes = 8000;
 
   // Joins the job that the environment names, in the place of another process that is in it as this rank.
-  // Throws Error: invalid_argument (the environment); not_permitted: the desk says why; as Interface::lookup:
-  // the job has ended.
+  // Throws Error: invalid_argument (the environment); not_permitted: the desk says why; peer_died: the job
+  // has ended; timed_out: so it has, or it has not answered in time; cancelled, out_of_memory, forked; as
+  // Interface::lookup.
   explicit Job(Interface& interface, const JobOptions& options = {});
   // Joins as what `place` says.
   Job(Interface& interface, const JobPlace& place, const JobOptions& options = {});
@@ -69,8 +70,8 @@ class Job {
   const JobPlace& place() const noexcept { return place_; }
 
   // Waits until every rank is here. ok; timed_out: not yet, and the next call goes on with it; link_ended: a
-  // rank that never came has ended, or `hamlyn run` has; refused: ranks disagree, as `why` says; cancelled,
-  // forked. Throws std::bad_alloc, as those below.
+  // rank that never came has ended, or `hamlyn run` has; refused: ranks disagree, as `why` says; no_buffer:
+  // no memory now, and as timed_out; cancelled, forked. Throws std::bad_alloc, as those below.
   Status barrier(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max());
   // Gives bytes to all, and takes those of each rank; none of one that has ended, if all go on without it. As
   // `barrier`; too_long: more than kMostBytes.
