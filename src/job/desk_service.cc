@@ -98,9 +98,9 @@ void DeskService::tell_ends() {
 }
 
 Secret DeskService::enlist(Call& call, const std::string& host, const std::string& token, std::uint32_t size,
-                           const std::vector<std::string>& hosts) {
+                           std::uint64_t check) {
   const std::lock_guard lock(mutex_);
-  if (size != terms_.size || hosts != terms_.hosts)
+  if (size != terms_.size || check != terms_.check)
     throw std::runtime_error("its command has other ranks or other hosts");
   const auto found = std::ranges::find(terms_.hosts, host);
   const auto at = static_cast<std::size_t>(found - terms_.hosts.begin());
@@ -128,7 +128,8 @@ void DeskService::orders(Call& call, Answer<Order> answer) {
 }
 
 void DeskService::give(Host& host) {
-  if (!host.waits || host.orders.empty()) return;
+  // One whose caller has gone is left: `lost` sees by it that the host has ended.
+  if (!host.waits || host.orders.empty() || host.waits->cancelled()) return;
   std::optional<Answer<Order>> waits = std::exchange(host.waits, std::nullopt);
   static_cast<void>(waits->give(host.orders.front()));
   host.orders.pop_front();

@@ -37,8 +37,9 @@ struct Terms {
   std::uint32_t size = 1;
   Secret secret{};
   std::vector<std::string> hosts;
-  std::size_t own = 0;     // which of them has the desk; as many as there are: none
-  std::string token = {};  // other hosts show it; empty: they come by themselves, and have none
+  std::uint64_t check = 0;  // of that list, as other hosts show theirs
+  std::size_t own = 0;      // which of them has the desk; as many as there are: none
+  std::string token = {};   // other hosts show it; empty: they come by themselves, and have none
 };
 
 class DeskService {
@@ -63,10 +64,10 @@ class DeskService {
 
   // --- for `hamlyn run` on other hosts
 
-  // Takes the command of `host` for a part of this one, once: both have as many ranks, and the same hosts.
-  // Returns the job's secret.
+  // Takes the command of `host` for a part of this one, once: both have as many ranks, and the same hosts, by
+  // the list's checksum. Returns the job's secret.
   Secret enlist(hamlyn::rpc::Call& call, const std::string& host, const std::string& token,
-                std::uint32_t size, const std::vector<std::string>& hosts);
+                std::uint32_t size, std::uint64_t check);
   // Answers with the next order.
   void orders(hamlyn::rpc::Call& call, hamlyn::rpc::Answer<Order> answer);
   // A rank of that host has ended.
@@ -77,7 +78,7 @@ class DeskService {
   void ended(std::uint32_t rank, std::uint32_t status);
   bool goes_on(std::uint32_t rank);
   // Gives an order to every other host, also to those that come later. Of many that a host does not take the
-  // last ones are kept.
+  // last 64 are kept.
   void order(const Order& what);
   // Whether every other host has come.
   bool complete();

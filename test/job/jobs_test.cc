@@ -1,16 +1,29 @@
 // Jobs, as their users start them.
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <sstream>
+#include <thread>
 
+#include "hamlyn/core/interface.h"
+#include "hamlyn/core/message_area.h"
+#include "hamlyn/core/notification_queue.h"
+#include "hamlyn/core/slot.h"
+#include "hamlyn/rpc.h"
 #include "test/process/tool_world.h"
+#include "test/support/actor.h"
 #include "test/support/two_nodes.h"
+#include "tool/run/hex.h"
 #include "tool/run/options.h"
 
 namespace hamlyn::test {
@@ -171,6 +184,53 @@ TEST_F(Jobs, say_that_what_ranks_write_cannot_be_passed_on) {
   EXPECT_NE(finished.err.find("cannot write standard output"), std::string::npos) << finished.err;
 }
 
+TEST_F(Jobs, go_on_without_a_reader) {
+  Pipe pipe;
+  pipe.read.reset();
+  Command command = world.start({"run", "--label", "sh", "-c", "echo one; echo two; exit 7"},
+                                {.output_fd = pipe.write.get()});
+  EXPECT_EQ(command.wait().status, 7);
+}
+
+TEST_F(Jobs, leave_ranks_what_their_starter_does_with_a_broken_pipe) {
+  for (const auto& [how, status] :
+       {std::pair{"--default-signal=PIPE", 128 + SIGPIPE}, std::pair{"--ignore-signal=PIPE", 7}}) {
+    Command command({"/usr/bin/env", how, program("hamlyn"), "run", "sh", "-c", "kill -PIPE $$; exit 7"},
+                    {.environment = world.environment()});
+    EXPECT_EQ(command.wait().status, status);
+  }
+}
+
+TEST_F(Jobs, kill_a_rank_that_does_not_end_when_it_is_asked_to) {
+  const std::string file = world.file("deaf");
+  const std::string script = "if [ $HAMLYN_RANK = 0 ]; then trap '' TERM; echo > " + file +
+                             "; exec sleep 1000; fi; until [ -e " + file + " ]; do :; done; exit 3";
+  const Finished finished = world.run({"run", "-n", "2", "--json", "sh", "-c", script});
+  EXPECT_EQ(finished.status, 3);
+  EXPECT_NE(
+      finished.err.find(fmt::format(R"("rank":0,"host":"{}","status":{})", tool::own_host(), 128 + SIGKILL)),
+      std::string::npos)
+      << finished.err;
+}
+
+TEST_F(Jobs, give_each_rank_its_processors) {
+  cpu_set_t set;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> processors;
+  for (int each = 0; each != CPU_SETSIZE; ++each)
+    if (CPU_ISSET(static_cast<std::size_t>(each), &set)) processors.push_back(each);
+  for (const bool bind : {true, false}) {
+    std::vector<std::string> expected, options{"-n", "3"};
+    if (bind) options.push_back("--bind");
+    for (std::uint32_t rank = 0; rank != 3; ++rank)
+      expected.push_back(fmt::format(
+          "{}: {}", rank, fmt::join(bind ? tool::share_of(processors, rank, 3) : processors, " ")));
+    const Finished finished = run(options, "tell_processors");
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(lines(finished.out), expected);
+  }
+}
+
 TEST_F(Jobs, pass_signals_on) {
   Command command = start({"-n", "2"}, "wait_for_signal");
   ASSERT_TRUE(eventually([&] { return lines(command.out()).size() == 2; }));
@@ -306,6 +366,43 @@ TEST_F(Jobs, give_rank_0_of_another_host_the_input) {
   EXPECT_EQ(lines(finished.out), (std::vector<std::string>{"[0] 5", "[1] 0"}));
 }
 
+// A process that reads a terminal from the background is stopped.
+TEST_F(Jobs, give_rank_0_of_another_host_no_terminal) {
+  const base::FileDescriptor ours{::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)};
+  ASSERT_TRUE(ours && ::grantpt(ours.get()) == 0 && ::unlockpt(ours.get()) == 0);
+  const base::FileDescriptor theirs{::open(::ptsname(ours.get()), O_RDWR | O_NOCTTY | O_CLOEXEC)};
+  ASSERT_TRUE(theirs);
+  const std::string script = "if [ -t 0 ]; then echo terminal; else wc -c; fi";
+  const auto run_at = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "run");
+    words.insert(words.end(), {"sh", "-c", script});
+    Command command = world.start(words, {.input_fd = theirs.get()});
+    return command.wait().out;
+  };
+  EXPECT_EQ(run_at({"--hosts", "bee", "--via", "env VIA={host}"}), "0\n");
+  EXPECT_EQ(run_at({}), "terminal\n");
+}
+
+// The template of a host has its time to pass on what it still has.
+TEST_F(Jobs, leave_a_host_that_has_ended_well_its_template) {
+  const std::string script = world.file("template"), gone = world.file("gone"), pipe = world.file("pipe");
+  write_file(script, "#!/bin/sh\n\"$@\"\necho > " + gone + "\nread word < " + pipe + "\necho flushed\n");
+  ASSERT_EQ(::chmod(script.c_str(), 0700), 0);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const base::FileDescriptor writer{::open(pipe.c_str(), O_RDWR | O_CLOEXEC)};
+  Command leader = start({"-n", "2", "--hosts", "ant,bee", "--at", "ant", "--via", script}, "count_signals");
+  ASSERT_TRUE(eventually([&] { return leader.out() == "0\n" && ::access(gone.c_str(), F_OK) == 0; }));
+  ASSERT_TRUE(eventually([&] { return world.attached() == 1; }));
+  leader.signal(SIGUSR1);  // with the first the leader looks for lost hosts, with the second it has
+  ASSERT_TRUE(eventually([&] { return leader.out() == "0\n1\n"; }));
+  leader.signal(SIGUSR1);
+  ASSERT_TRUE(eventually([&] { return leader.out() == "0\n1\n2\n"; }));
+  ASSERT_TRUE(feed(writer.get(), "word\n"));
+  const Finished finished = leader.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "0\n1\n2\nflushed\n");
+}
+
 // Other hosts are there as long as they say so, and not as long as this one has nothing else to do.
 TEST_F(Jobs, keep_their_hosts_while_ranks_write_much) {
   const std::string script =
@@ -345,9 +442,7 @@ TEST_F(Jobs, hosts_that_a_job_does_not_wait_for_are_refused) {
     const std::string told =
         R"({"ranks":2,"hosts":[)" + host + R"(],"at":)" + each +
         R"(,"job":"alone","label":false,"bind":false,"token":"","program":["74727565"],"folder":"2f"})";
-    std::string word;
-    for (const char letter : told) word += fmt::format("{:02x}", static_cast<unsigned char>(letter));
-    const Finished finished = world.run({"run", "--agent", word});
+    const Finished finished = world.run({"run", "--agent", tool::hex_of(std::as_bytes(std::span(told)))});
     EXPECT_NE(finished.status, 0);
     EXPECT_NE(finished.err.find(each == host ? "waits for no such host" : "not one of the hosts"),
               std::string::npos)
@@ -365,6 +460,75 @@ TEST_F(Jobs, of_several_hosts_start_themselves) {
     const Finished finished = each.wait();
     EXPECT_EQ(finished.status, 0) << finished.err;
   }
+}
+
+TEST_F(Jobs, have_hosts_of_long_names) {
+  const std::string ant(5000, 'a'), bee(5000, 'b');
+  const auto start_at = [&](const std::string& host) {
+    return start({"-n", "2", "--hosts", ant + "," + bee, "--at", host, "--job", "long"}, "meet");
+  };
+  Command leader = start_at(ant), follower = start_at(bee);
+  EXPECT_EQ(leader.wait().status, 0);
+  const Finished finished = follower.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+// A desk that answers no host.
+class MuteDesk {
+ public:
+  void enlist(rpc::Answer<std::array<std::byte, 16>>, const std::string&, const std::string&, std::uint32_t,
+              std::uint64_t) {}
+};
+HAMLYN_RPC(MuteDesk, enlist)
+
+// What another process than the job's own has registered under its name.
+class JobsOfStrangers : public Jobs {
+ protected:
+  // Registers a stranger's, and starts the second host of that job.
+  Finished follow(
+      const std::function<void(Interface& interface, const std::string& name, Line& line)>& serve) {
+    Actor stranger([&](Line& line) {
+      for (const auto& [name, value] : world.environment()) ::setenv(name.c_str(), value.c_str(), 1);
+      Interface interface;
+      serve(interface, "job.strange", line);
+      return 0;
+    });
+    EXPECT_TRUE(stranger.line().take<bool>());
+    const Finished finished =
+        run({"-n", "2", "--hosts", "ant,bee", "--at", "bee", "--job", "strange"}, "meet");
+    EXPECT_TRUE(stranger.line().put(true));
+    EXPECT_EQ(stranger.wait(), 0);
+    return finished;
+  }
+};
+
+TEST_F(JobsOfStrangers, end_at_once_if_no_desk_can_come) {
+  const Finished finished = follow([](Interface& interface, const std::string& name, Line& line) {
+    MessageArea area(interface, 64);
+    NotificationQueue queue(interface);
+    const Slot slot(area, queue, {.entries = 1});
+    Ticket seed = slot.ticket();
+    seed.purpose = 1;
+    interface.publish(name, seed);
+    static_cast<void>(line.put(true) && line.take<bool>());
+  });
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("seed_wrong_kind"), std::string::npos) << finished.err;
+}
+
+TEST_F(JobsOfStrangers, say_why_the_desk_has_not_answered) {
+  const Finished finished = follow([](Interface& interface, const std::string& name, Line& line) {
+    MuteDesk desk;
+    rpc::Server<MuteDesk> server(interface, name, desk,
+                                 {.stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064});
+    std::thread serving([&] { static_cast<void>(server.run()); });
+    static_cast<void>(line.put(true) && line.take<bool>());
+    server.stop();
+    serving.join();
+  });
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("(refused)"), std::string::npos) << finished.err;
+  EXPECT_EQ(finished.err.find("has ended"), std::string::npos) << finished.err;
 }
 
 TEST_F(Jobs, a_host_that_is_killed_has_ended_with_its_ranks) {

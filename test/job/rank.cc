@@ -1,5 +1,6 @@
 // A rank of a job, for tests: does what its first word says.
 #include <fmt/core.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -182,7 +183,35 @@ int wait_for_signal() {
   return 40;
 }
 
+// Rank 0 waits for two signals, and says so of each; the others have nothing to do.
+int count_signals() {
+  if (place_in_job().rank != 0) return 0;
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  for (int count = 0; count != 3; ++count) {
+    fmt::print("{}\n", count);
+    std::fflush(stdout);
+    int number = 0;
+    if (count != 2) ::sigwait(&set, &number);
+  }
+  return 0;
+}
+
+int tell_processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  std::string line = fmt::format("{}:", place_in_job().rank);
+  for (int each = 0; each != CPU_SETSIZE; ++each)
+    if (CPU_ISSET(static_cast<std::size_t>(each), &set)) line += fmt::format(" {}", each);
+  fmt::print("{}\n", line);
+  return 0;
+}
+
 int run(const std::string& word, const std::string& file) {
+  if (word == "count_signals") return count_signals();
+  if (word == "tell_processors") return tell_processors();
   if (word == "leave_behind") return leave_behind(file);
   if (word == "hang_behind") {
     leave_behind(file);

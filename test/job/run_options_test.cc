@@ -68,6 +68,28 @@ RunOptions completed(RunOptions options) {
   return options;
 }
 
+TEST(RunOptions, have_a_checksum_of_their_hosts) {
+  EXPECT_EQ(check_of({"ant", "bee"}), check_of({"ant", "bee"}));
+  for (const std::vector<std::string>& each : std::vector<std::vector<std::string>>{
+           {}, {"ant"}, {"bee", "ant"}, {"antbee"}, {"an", "tbee"}, {"ant", "bee", ""}})
+    EXPECT_NE(check_of({"ant", "bee"}), check_of(each));
+}
+
+// Each rank, and each other host, is a client of the desk.
+TEST(RunOptions, of_more_ranks_and_hosts_than_a_job_may_have_are_refused) {
+  std::vector<std::string> hosts;
+  for (int i = 0; i != 25; ++i) hosts.push_back("h" + std::to_string(i));
+  EXPECT_EQ(completed({.ranks = 1000, .hosts = hosts, .at = "h0", .job = "j"}).ranks, 1000u);
+  EXPECT_EQ(completed({.ranks = 999, .hosts = hosts, .via = "ssh {host}"}).ranks, 999u);
+  try {
+    completed({.ranks = 1000, .hosts = hosts, .via = "ssh {host}"});
+    FAIL() << "this host is none of them";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit(), kUsage);
+    EXPECT_STREQ(failure.what(), "1000 ranks and 25 other hosts are 1025, and a job may have 1024");
+  }
+}
+
 TEST(RunOptions, are_completed) {
   const RunOptions one = completed({});
   EXPECT_EQ(one.hosts.size(), 1u);

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "tool/failure.h"
@@ -17,8 +18,18 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatienceForLeader = 60s;  // for the host that leads
 
-Failure leader_gone() {
-  return {"the 'hamlyn run' of the job's first host has ended", name(Status::link_ended), "see what it says"};
+// Why the desk has not done what it was asked.
+Failure desk_failed(Status status, std::string_view text) {
+  if (status == Status::link_ended)
+    return {"the 'hamlyn run' of the job's first host has ended", name(status), "see what it says"};
+  return failure(fmt::format("the 'hamlyn run' of the job's first host does not answer as it should{}{}",
+                             text.empty() ? "" : ": ", text),
+                 status);
+}
+
+// Whether the desk may still come, or come again in the place of one that has ended.
+bool may_come(ErrorCode code) {
+  return code == ErrorCode::timed_out || code == ErrorCode::name_unknown || code == ErrorCode::peer_died;
 }
 
 }  // namespace
@@ -30,16 +41,16 @@ Follower::Follower(const RunOptions& options, int front)
 
 // A look at a time, so that signals are heard meanwhile.
 std::optional<std::uint32_t> Follower::find_desk() {
-  constexpr std::chrono::milliseconds kLook = 500ms;
+  constexpr std::chrono::milliseconds kLook = 500ms, kBetween = 50ms;
   const auto until = std::chrono::steady_clock::now() + kPatienceForLeader;
   while (!desk_) {
     try {
       desk_.emplace(interface_, internal_::job::desk_name(options_.job),
                     hamlyn::rpc::ClientOptions{.stacks = 4, .frame = 8064, .result = 8064, .timeout = kLook});
-    } catch (const Error&) {
-      if (std::chrono::steady_clock::now() > until) throw;
+    } catch (const Error& error) {
+      if (!may_come(error.code()) || std::chrono::steady_clock::now() > until) throw;
     }
-    const Events::Came came = events_.wait(streams_, 0ms);
+    const Events::Came came = events_.wait(streams_, desk_ ? 0ms : kBetween);
     if (came.front_ended) return 128 + SIGKILL;
     if (const int ending = came.ending(); ending != 0) return 128 + static_cast<std::uint32_t>(ending);
   }
@@ -48,9 +59,9 @@ std::optional<std::uint32_t> Follower::find_desk() {
 
 internal_::job::Secret Follower::enlist() {
   auto secret = desk_->within(10s).call<&DeskService::enlist>(options_.at, options_.token, options_.ranks,
-                                                              options_.hosts);
+                                                              check_of(options_.hosts));
   if (secret) return *secret;
-  if (secret.text().empty()) throw leader_gone();
+  if (secret.cause() != hamlyn::rpc::Cause::threw) throw desk_failed(secret.status(), secret.text());
   throw Failure(fmt::format("job '{}': {}", options_.job, secret.text()), "jobs_differ",
                 "give the same -n and --hosts on each host, and each host once");
 }
@@ -59,32 +70,38 @@ internal_::job::Secret Follower::enlist() {
 bool Follower::takes_order() {
   if (!order_) order_ = desk_->start<&DeskService::orders>();
   auto order = order_->wait(0ns);
-  if (order.status() == Status::timed_out) return false;
+  // No room, or no memory, now: there is another look soon.
+  look_soon_ = order.status() == Status::queue_full || order.status() == Status::no_buffer;
+  if (order_->status() == Status::pending) return false;
   order_.reset();
+  if (look_soon_) return false;
   if (order)
     orders_.push_back(std::move(*order));
   else
-    lost_ = order.status() != Status::queue_full;  // no room now: asked again at the next look
-  return order || lost_;
+    wrong_ = desk_failed(order.status(), order.text());
+  return true;
 }
 
 void Follower::follow_orders() {
-  while (!lost_ && interface_.wait_any([&] { return takes_order(); }, 0ns) == Status::ok) {
+  while (!wrong_ && interface_.wait_any([&] { return takes_order(); }, 0ns) == Status::ok) {
   }
   for (const internal_::job::Order& each : std::exchange(orders_, {})) {
+    if (each.empty()) continue;  // no order, whoever says so
     asked_to_end_ |= is_ending(static_cast<int>(each.front()));
     for (std::size_t i = 1; i < each.size(); ++i) part_->signal(each[i], static_cast<int>(each.front()));
   }
 }
 
 void Follower::report(const RankEnd& end) {
-  if (!desk_->within(10s).call<&DeskService::report>(end.rank, end.status)) lost_ = true;
+  const auto told = desk_->within(10s).call<&DeskService::report>(end.rank, end.status);
+  if (!told && !wrong_) wrong_ = desk_failed(told.status(), told.text());
 }
 
 std::optional<std::uint32_t> Follower::step() {
   follow_orders();
-  if (lost_) throw leader_gone();
-  const Events::Came came = events_.wait(streams_, 1h, interface_.descriptor());
+  if (wrong_) throw *wrong_;
+  const auto most = look_soon_ ? 100ms : std::chrono::milliseconds(1h);
+  const Events::Came came = events_.wait(streams_, most, interface_.descriptor());
   if (came.front_ended) return 128 + SIGKILL;
   asked_to_end_ |= came.ending() != 0;
   // Signals that the leader has got come as orders.

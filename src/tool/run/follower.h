@@ -41,7 +41,8 @@ class Follower {
   std::optional<Part> part_;
   std::optional<hamlyn::rpc::Pending<internal_::job::Order>> order_;  // the next one
   std::vector<internal_::job::Order> orders_;                         // that have come
-  bool lost_ = false;                                                 // the leader has gone
+  bool look_soon_ = false;                                            // for it, without news
+  std::optional<Failure> wrong_;                                      // why there are no orders any more
   bool asked_to_end_ = false;                                         // by a signal
   std::uint32_t status_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "base/random.h"
 #include "tool/failure.h"
 #include "tool/run/descendants.h"
+#include "tool/run/hex.h"
 #include "tool/run/processes.h"
 
 namespace hamlyn::tool {
@@ -24,7 +26,7 @@ using namespace std::chrono_literals;
 constexpr auto kTelling = 100ms;      // between the end of a rank and SIGTERM for the others
 constexpr auto kPatience = 3s;        // between SIGTERM and SIGKILL
 constexpr auto kKillAgain = 1s;       // between SIGKILL and the next one, for hosts that have not taken it
-constexpr auto kComing = 60s;         // for other hosts to come
+constexpr auto kComing = 60s;         // for other hosts to come, and for their templates to end
 constexpr std::uint32_t kLost = 255;  // the status of ranks whose host has gone
 
 internal_::job::Secret make_secret() {
@@ -37,8 +39,13 @@ internal_::job::Secret make_secret() {
 }
 
 // Each rank has a meeting and a watch under way, and each host an order to wait for.
-constexpr hamlyn::rpc::ServerOptions kDesk{
-    .clients = 1024, .of_one = 2, .stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064, .owed = 4096};
+constexpr hamlyn::rpc::ServerOptions kDesk{.clients = internal_::job::kMostClients,
+                                           .of_one = 2,
+                                           .stacks = 4,
+                                           .frame = 8064,
+                                           .long_frame = 0,
+                                           .result = 8064,
+                                           .owed = 4096};
 
 // The path of this program, as a shell on another host takes it.
 std::string own_program() {
@@ -51,12 +58,6 @@ std::string own_program() {
         fmt::format("'{}' has letters that a shell on another host takes for something else", self.string()),
         "usage", "install hamlyn in another folder", kUsage);
   return self.string();
-}
-
-std::string hex_of(const internal_::job::Secret& secret) {
-  std::string out;
-  for (const std::byte each : secret) out += fmt::format("{:02x}", std::to_integer<unsigned>(each));
-  return out;
 }
 
 RunOptions with_token(RunOptions options) {
@@ -75,10 +76,12 @@ Leader::Leader(RunOptions options, int front)
       desk_({.size = options_.ranks,
              .secret = secret_,
              .hosts = options_.hosts,
+             .check = check_of(options_.hosts),
              .own = place_of(options_),
              .token = options_.token}),
       server_(interface_, internal_::job::desk_name(options_.job), desk_, kDesk),
-      part_(options_, own_block(options_), secret_, streams_) {
+      part_(options_, own_block(options_), secret_, streams_),
+      left_over_(kComing) {
   desk_.on_report([this] { events_.news(); });
   serving_ = std::thread([this] { static_cast<void>(server_.run()); });
 }
@@ -106,7 +109,7 @@ std::optional<std::uint32_t> Leader::step() {
     return 128 + static_cast<std::uint32_t>(ending);  // those who have not come could not be told
   asked_to_end_ |= came.ending() != 0;
   for (const Passed& each : came.signals) pass_on(each);
-  for (const RankEnd& each : desk_.take_reports()) note(each);
+  note_reports();
   reap();
   if (others_wanted_) look_for_lost_hosts();
   if (ending_ && Clock::now() >= ending_->at) end_others();
@@ -117,11 +120,15 @@ std::optional<std::uint32_t> Leader::step() {
 std::uint32_t Leader::leave() {
   const auto until = Clock::now() + kPatience;
   const auto go_on = [&] {
-    const Events::Came came = events_.wait(streams_, asked_to_end_ ? 100ms : std::chrono::milliseconds(1h));
+    const auto most = others_.empty() ? std::chrono::milliseconds(1h) : 1000ms;
+    const Events::Came came = events_.wait(streams_, asked_to_end_ ? 100ms : most);
     asked_to_end_ |= came.ending() != 0;
     return !came.front_ended && (!asked_to_end_ || Clock::now() < until);
   };
-  while (!others_.empty() && go_on()) reap();
+  while (!others_.empty() && go_on()) {
+    reap();
+    end_templates_left_over();
+  }
   kill_all();  // whoever is left may write for ever
   while (!streams_.over() && go_on()) {
   }
@@ -137,8 +144,11 @@ void Leader::start_hosts() {
   for (std::size_t host = 0; host != options_.hosts.size(); ++host) {
     if (host == place_of(options_)) continue;
     const std::string& name = options_.hosts[host];
-    Start what{
-        .words = words_of(options_.via, name), .environment = {}, .input = host == 0, .own_group = true};
+    // Behind a template the terminal could not be read: its group is in the background.
+    Start what{.words = words_of(options_.via, name),
+               .environment = {},
+               .input = host == 0 && ::isatty(STDIN_FILENO) == 0,
+               .own_group = true};
     for (const std::string& each : {own_program(), std::string("run"), std::string("--agent")})
       what.words.push_back(each);
     what.words.push_back(agent_of(options_, name, folder));
@@ -166,6 +176,10 @@ void Leader::reap() {
       others_.erase(other);
     }
   }
+}
+
+void Leader::note_reports() {
+  for (const RankEnd& each : desk_.take_reports()) note(each);
 }
 
 void Leader::note(const RankEnd& end) {
@@ -206,9 +220,16 @@ void Leader::order(const std::vector<std::uint32_t>& ranks, int number) {
   desk_.order(order);
 }
 
+// Whether all ranks of a host have ended. One that has ended well has reported them before.
+bool Leader::all_ended(std::size_t host) {
+  note_reports();
+  const Block block = block_of(options_.ranks, options_.hosts.size(), host);
+  const auto first = ended_.lower_bound(block.first), end = ended_.lower_bound(block.first + block.ranks);
+  return std::distance(first, end) == static_cast<std::ptrdiff_t>(block.ranks);
+}
+
 void Leader::note_lost(std::size_t host, std::uint32_t status) {
-  // A host that has ended well has reported all of its ranks before.
-  for (const RankEnd& each : desk_.take_reports()) note(each);
+  note_reports();
   const Block block = block_of(options_.ranks, options_.hosts.size(), host);
   for (std::uint32_t rank = block.first; rank != block.first + block.ranks; ++rank)
     note({rank, status == 0 ? kLost : status});
@@ -217,10 +238,20 @@ void Leader::note_lost(std::size_t host, std::uint32_t status) {
 void Leader::look_for_lost_hosts() {
   const bool late = Clock::now() - began_ > kComing;
   for (std::size_t host = 0; host != options_.hosts.size(); ++host) {
-    if (host == place_of(options_) || !desk_.lost(host, Clock::now(), late)) continue;
+    if (host == place_of(options_) || !desk_.lost(host, Clock::now(), late) || all_ended(host)) continue;
     note_lost(host, kLost);
     for (const auto& [pid, of] : others_)
       if (of == host) ::kill(pid, SIGKILL);  // it may wait long for a host that does not answer
+  }
+}
+
+// A template may wait for ever for a host that has gone, with all of its ranks ended. One that waits for who
+// reads its output has time.
+void Leader::end_templates_left_over() {
+  const bool read = streams_.taken();
+  for (const auto& [pid, host] : others_) {
+    const bool gone = read && desk_.lost(host, Clock::now(), true);
+    if (left_over_.is(host, gone, Clock::now())) ::kill(pid, SIGKILL);
   }
 }
 

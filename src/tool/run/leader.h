@@ -11,6 +11,7 @@
 #include "hamlyn/rpc.h"
 #include "job/desk_service.h"
 #include "tool/run/events.h"
+#include "tool/run/left_over.h"
 #include "tool/run/options.h"
 #include "tool/run/part.h"
 #include "tool/run/streams.h"
@@ -37,8 +38,11 @@ class Leader {
   void pass_on(const Passed& passed);
   void reap();
   void note(const RankEnd& end);
+  void note_reports();
+  bool all_ended(std::size_t host);
   void note_lost(std::size_t host, std::uint32_t status);
   void look_for_lost_hosts();
+  void end_templates_left_over();
   void end_others();
   void order(const std::vector<std::uint32_t>& ranks, int number);
   std::vector<std::uint32_t> living() const;
@@ -59,6 +63,7 @@ class Leader {
   std::thread serving_;
   Part part_;
   std::map<pid_t, std::size_t> others_;  // what has started other hosts, by the template
+  LeftOver left_over_;                   // of them
   std::map<std::uint32_t, std::uint32_t> ended_;
   std::uint32_t status_ = 0;   // of the first rank that failed
   bool asked_to_end_ = false;  // by a signal

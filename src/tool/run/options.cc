@@ -5,17 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
 #include "job/name.h"
+#include "tool/checksum.h"
 #include "tool/failure.h"
+#include "tool/run/hex.h"
 
 namespace hamlyn::tool {
 namespace {
 
+using internal_::job::kMostClients;
 using internal_::job::kMostName;
 
 bool is_host(const std::string& word) {
@@ -42,28 +44,25 @@ void check_hosts(const RunOptions& options) {
     refuse(fmt::format("{} hosts cannot share {} ranks", options.hosts.size(), options.ranks));
 }
 
-std::string hex_of(const std::string& text) {
-  std::string out;
-  for (const char each : text) out += fmt::format("{:02x}", static_cast<unsigned char>(each));
-  return out;
+std::string hex_of_text(const std::string& text) { return hex_of(std::as_bytes(std::span(text))); }
+
+std::size_t others_of(const RunOptions& options) {
+  return options.hosts.size() - (place_of(options) == options.hosts.size() ? 0 : 1);
 }
 
-// The way back; what is no hexadecimal digit ends it.
-std::string text_of(const std::string& hex) {
-  std::string out;
-  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
-    std::uint8_t byte = 0;
-    if (std::from_chars(&hex[at], &hex[at] + 2, byte, 16).ptr != &hex[at] + 2) break;
-    out += static_cast<char>(byte);
-  }
-  return out;
+// Each rank and each other host is a client of the desk.
+void check_clients(const RunOptions& options) {
+  const std::size_t others = others_of(options), clients = options.ranks + others;
+  if (clients > kMostClients)
+    refuse(fmt::format("{} ranks and {} other hosts are {}, and a job may have {}", options.ranks, others,
+                       clients, kMostClients),
+           "have fewer ranks or hosts");
 }
 
 void check_template(const RunOptions& options) {
   if (options.via.empty()) return;
   if (words_of(options.via, "").empty()) refuse("the template of --via has no word");
-  const std::size_t others = options.hosts.size() - (place_of(options) == options.hosts.size() ? 0 : 1);
-  if (others > 1 && options.via.find("{host}") == std::string::npos)
+  if (others_of(options) > 1 && options.via.find("{host}") == std::string::npos)
     refuse("the template of --via does not say where {host} stands");
 }
 
@@ -95,6 +94,7 @@ void complete(RunOptions& options) {
     const auto found = std::ranges::find_if(options.hosts, own);
     if (found != options.hosts.end()) options.at = *found;
   }
+  check_clients(options);
   check_template(options);
   const bool known = place_of(options) != options.hosts.size();
   if (!options.at.empty() && !known) refuse(fmt::format("'{}' is not one of the hosts", options.at));
@@ -107,8 +107,13 @@ std::size_t place_of(const RunOptions& options) {
   return static_cast<std::size_t>(std::ranges::find(options.hosts, options.at) - options.hosts.begin());
 }
 
-bool has_others(const RunOptions& options) {
-  return options.hosts.size() > (place_of(options) == options.hosts.size() ? 0 : 1u);
+bool has_others(const RunOptions& options) { return others_of(options) != 0; }
+
+std::uint64_t check_of(const std::vector<std::string>& hosts) {
+  Checksum out;
+  for (const std::string& each : hosts)  // each with its zero: no name of a host has one
+    out.add(std::as_bytes(std::span(each.c_str(), each.size() + 1)));
+  return out.value();
 }
 
 internal_::job::Block own_block(const RunOptions& options) {
@@ -134,17 +139,18 @@ std::vector<std::string> words_of(const std::string& via, const std::string& hos
 
 std::string agent_of(const RunOptions& options, const std::string& host, const std::string& folder) {
   std::vector<std::string> program;  // any bytes, of which JSON takes only some
-  for (const std::string& each : options.program) program.push_back(hex_of(each));
-  const nlohmann::json all{{"ranks", options.ranks}, {"hosts", options.hosts}, {"at", host},
-                           {"job", options.job},     {"label", options.label}, {"bind", options.bind},
-                           {"token", options.token}, {"program", program},     {"folder", hex_of(folder)}};
-  return hex_of(all.dump());
+  for (const std::string& each : options.program) program.push_back(hex_of_text(each));
+  const nlohmann::json all{
+      {"ranks", options.ranks}, {"hosts", options.hosts}, {"at", host},
+      {"job", options.job},     {"label", options.label}, {"bind", options.bind},
+      {"token", options.token}, {"program", program},     {"folder", hex_of_text(folder)}};
+  return hex_of_text(all.dump());
 }
 
 RunOptions options_of(const std::string& agent, std::string& folder) {
   RunOptions out;
   try {
-    const nlohmann::json all = nlohmann::json::parse(text_of(agent));
+    const nlohmann::json all = nlohmann::json::parse(text_of_hex(agent));
     all.at("ranks").get_to(out.ranks);
     all.at("hosts").get_to(out.hosts);
     all.at("at").get_to(out.at);
@@ -153,8 +159,8 @@ RunOptions options_of(const std::string& agent, std::string& folder) {
     all.at("bind").get_to(out.bind);
     all.at("token").get_to(out.token);
     for (const std::string& each : all.at("program").get<std::vector<std::string>>())
-      out.program.push_back(text_of(each));
-    folder = text_of(all.at("folder").get<std::string>());
+      out.program.push_back(text_of_hex(each));
+    folder = text_of_hex(all.at("folder").get<std::string>());
   } catch (const nlohmann::json::exception&) {
     refuse("the word behind --agent is none that 'hamlyn run --via' has made");
   }

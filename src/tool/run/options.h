@@ -35,6 +35,8 @@ void complete(RunOptions& options);
 std::size_t place_of(const RunOptions& options);
 // Whether another host has ranks.
 bool has_others(const RunOptions& options);
+// A checksum of the list: long ones fit no message.
+std::uint64_t check_of(const std::vector<std::string>& hosts);
 // Ranks of this host; none if it is not in the list.
 internal_::job::Block own_block(const RunOptions& options);
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "tool/run/hex.h"
 #include "tool/run/processes.h"
 
 namespace hamlyn::tool {
@@ -24,14 +25,12 @@ std::vector<int> allowed_processors() {
 }  // namespace
 
 std::vector<std::string> Part::environment_of(std::uint32_t here) const {
-  std::string secret;
-  for (const std::byte each : secret_) secret += fmt::format("{:02x}", std::to_integer<unsigned>(each));
   std::vector<std::string> out{"HAMLYN_JOB=" + options_.job,
                                fmt::format("HAMLYN_RANK={}", block_.first + here),
                                fmt::format("HAMLYN_SIZE={}", options_.ranks),
                                fmt::format("HAMLYN_LOCAL_RANK={}", here),
                                fmt::format("HAMLYN_LOCAL_SIZE={}", block_.ranks),
-                               "HAMLYN_JOB_SECRET=" + secret};
+                               "HAMLYN_JOB_SECRET=" + hex_of(secret_)};
   if (!options_.node.empty())
     out.push_back("HAMLYN_NODE=" + std::filesystem::absolute(options_.node).string());
   return out;
