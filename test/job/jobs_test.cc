@@ -481,7 +481,7 @@ class MuteDesk {
 };
 HAMLYN_RPC(MuteDesk, enlist)
 
-// What another process than the job's own has registered under its name.
+// Names of desks that another process than the job's own has registered.
 class JobsOfStrangers : public Jobs {
  protected:
   // Registers a stranger's, and starts the second host of that job.

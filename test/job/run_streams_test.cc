@@ -1,4 +1,4 @@
-// What ranks write, and how it is passed on.
+// Lines of ranks, and how they are passed on.
 #include "tool/run/streams.h"
 
 #include <fcntl.h>
