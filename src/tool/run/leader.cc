@@ -38,14 +38,21 @@ internal_::job::Secret make_secret() {
   return out;
 }
 
-// Each rank has a meeting and a watch under way, and each host an order to wait for.
-constexpr hamlyn::rpc::ServerOptions kDesk{.clients = internal_::job::kMostClients,
-                                           .of_one = 2,
-                                           .stacks = 4,
-                                           .frame = 8064,
-                                           .long_frame = 0,
-                                           .result = 8064,
-                                           .owed = 4096};
+// Each rank has a meeting and a watch under way, and each host an order to wait for. Room for a client is
+// made before it comes: there is some more, for ranks that are replaced and for strangers. Processors are for
+// ranks.
+hamlyn::rpc::ServerOptions desk_options(const RunOptions& options) {
+  constexpr std::size_t kMore = 24;
+  const std::size_t clients = options.ranks + options.hosts.size() + kMore;
+  return {.clients = static_cast<std::uint32_t>(std::min<std::size_t>(clients, internal_::job::kMostClients)),
+          .of_one = 2,
+          .stacks = 4,
+          .frame = 8064,
+          .long_frame = 0,
+          .result = 8064,
+          .owed = 4096,
+          .waits = hamlyn::rpc::Waits::sleep};
+}
 
 // The path of this program, as a shell on another host takes it.
 std::string own_program() {
@@ -79,7 +86,7 @@ Leader::Leader(RunOptions options, int front)
              .check = check_of(options_.hosts),
              .own = place_of(options_),
              .token = options_.token}),
-      server_(interface_, internal_::job::desk_name(options_.job), desk_, kDesk),
+      server_(interface_, internal_::job::desk_name(options_.job), desk_, desk_options(options_)),
       part_(options_, own_block(options_), secret_, streams_),
       left_over_(kComing) {
   desk_.on_report([this] { events_.news(); });

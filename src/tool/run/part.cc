@@ -38,9 +38,11 @@ std::vector<std::string> Part::environment_of(std::uint32_t here) const {
 
 void Part::start() {
   const std::vector<int> processors = options_.bind ? allowed_processors() : std::vector<int>{};
+  const std::string file = file_of(options_.program.front());
   for (std::uint32_t here = 0; here != block_.ranks; ++here) {
     const std::uint32_t rank = block_.first + here;
-    Start what{.words = options_.program, .environment = environment_of(here), .input = rank == 0};
+    Start what{
+        .words = options_.program, .file = file, .environment = environment_of(here), .input = rank == 0};
     if (!processors.empty()) what.processors = share_of(processors, here, block_.ranks);
     if (options_.label) {
       const Streams::Ends ends = streams_.add(fmt::format("[{}] ", rank));

@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
 #include <string_view>
 
 #include "tool/failure.h"
@@ -52,13 +54,15 @@ std::vector<std::string> whole_environment(const Start& what) {
 // Memory that the child needs: between vfork and exec there are only system calls.
 struct Prepared {
   explicit Prepared(const Start& what)
-      : words(what.words),
+      : file(what.file.empty() ? what.words.front() : what.file),
+        words(what.words),
         variables(whole_environment(what)),
         arguments(pointers(words)),
         environment(pointers(variables)) {
     CPU_ZERO(&processors);
     for (const int each : what.processors) CPU_SET(static_cast<std::size_t>(each), &processors);
   }
+  const std::string file;
   std::vector<std::string> words, variables;
   std::vector<char*> arguments, environment;
   cpu_set_t processors;
@@ -90,7 +94,7 @@ bool restore_inherited() noexcept {
                     (what.processors.empty() ||
                      ::sched_setaffinity(0, sizeof prepared.processors, &prepared.processors) == 0) &&
                     place_descriptors(what) && restore_inherited();
-  if (good) ::execvpe(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
+  if (good) ::execvpe(prepared.file.c_str(), prepared.arguments.data(), prepared.environment.data());
   failed = errno;
   ::_exit(kNotExecutable);
 }
@@ -123,6 +127,18 @@ void raise_descriptors() {
   rlimit more = inherited.descriptors;
   more.rlim_cur = more.rlim_max;
   inherited.raised = ::setrlimit(RLIMIT_NOFILE, &more) == 0;
+}
+
+std::string file_of(const std::string& word) {
+  const char* const path = std::getenv("PATH");
+  if (path == nullptr || word.empty() || word.find('/') != std::string::npos) return word;
+  std::istringstream folders(path);
+  for (std::string each; std::getline(folders, each, ':');) {
+    const std::string file = fmt::format("{}/{}", each.empty() ? "." : each, word);
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(file, failed) && ::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return word;
 }
 
 pid_t start(const Start& what) {

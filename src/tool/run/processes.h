@@ -19,6 +19,7 @@ void raise_descriptors();
 // A process that is to be started.
 struct Start {
   std::vector<std::string> words;        // the program, looked for in PATH, and its arguments
+  std::string file = {};                 // the program, found before; empty: it is looked for
   std::vector<std::string> environment;  // "NAME=value", beside this process's own
   std::vector<int> processors = {};      // it runs on these alone; empty: on any
   bool input = false;                    // it gets standard input
@@ -26,6 +27,9 @@ struct Start {
   int output = -1;                       // in the place of standard output and error; -1: this process's own
   int error = -1;
 };
+
+// The file of a program, as PATH has it; the word itself if there is none, or if it names a folder.
+std::string file_of(const std::string& word);
 
 // Starts it. It is killed if this thread's process ends first. Throws Failure: program_not_started, with
 // status 127 or 126, as a shell has it; system.
