@@ -47,6 +47,8 @@ enum class Kind : std::uint8_t {
 constexpr bool is_request(Kind kind) noexcept { return kind >= Kind::request_short && kind <= Kind::get; }
 constexpr bool is_reply(Kind kind) noexcept { return kind >= Kind::reply_short && kind <= Kind::returned; }
 
+constexpr bool is_long(Kind kind) noexcept { return kind == Kind::request_long || kind == Kind::reply_long; }
+
 // The word that goes with each message.
 struct Word {
   Kind kind = Kind::acknowledge;

@@ -1,6 +1,8 @@
 #pragma once
 // Messages that come to an endpoint (am/machine.h). One is handled when all before it are, and when the data
 // that it tells of has landed.
+#include <tuple>
+
 #include "am/machine.h"
 
 namespace hamlyn::internal_::am {
@@ -54,7 +56,7 @@ template <class Port>
 bool Machine<Port>::has_early() const noexcept {
   return std::ranges::any_of(restless_, [&](const Other* pair) {
     const auto first = pair->early.find(pair->expected);
-    return first != pair->early.end() && data_landed(*pair, first->second);
+    return first != pair->early.end() && can_be_taken(*pair, first->second);
   });
 }
 
@@ -85,16 +87,18 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
     protest(pair);
     return Taken::nothing;
   }
-  if (!data_landed(pair, come)) [[unlikely]]
+  if (is_long(word.kind) && !data_landed(pair, long_head_)) [[unlikely]]
     return Taken::not_yet;
   ++pair.expected;
+  pair.heard += std::uint64_t{is_request(word.kind)};
   acknowledged(pair, word);
+  const std::uint64_t answered = pair.asked.over();  // number behind that of the request that a reply answers
   if (pair.ahead) [[unlikely]]
     hear_acknowledge(pair, *std::exchange(pair.ahead, std::nullopt));
   if (word.kind >= Kind::returned) [[unlikely]] {
     count_done(pair, come.weight);
     if (word.kind == Kind::returned)
-      hear_returned(pair, word, come);
+      hear_returned(pair, word, come, answered);
     else
       hear_news(pair, word, come);
     if (pair.state == Other::State::open) tell_if_owed(pair);
@@ -105,7 +109,7 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
   if (why == Why::none) [[likely]]
     why = find_data(pair, word, come, out);
   if (why != Why::none) [[unlikely]] {
-    reject(out, why);
+    cannot_handle(out, why, answered);
     return Taken::nothing;
   }
   pair.busy = true;
@@ -121,17 +125,32 @@ inline bool closes_request(const ReturnedHead& head) noexcept {
          operation == Operation::get;
 }
 
-// Whether an honest side may have sent it: its length, and that an answer was asked for.
+// Whether an honest side may have sent it: its length, that there was a credit for it, and that an answer was
+// asked for. Copies its head.
 template <class Port>
 inline bool Machine<Port>::may_come(Other& pair, const Word& word, const Come& come) noexcept {
   if (!fits_length(word, come.bytes.size())) return false;
+  if (head_bytes(word.kind) != 0) [[unlikely]]
+    read_head(word.kind, come);
+  // The other side knows of no more credits than it was told last.
+  if (is_request(word.kind)) return pair.heard - pair.over_told < pair.most;
   if (!is_reply(word.kind)) return true;
   if (word.kind == Kind::returned) {
-    back_ = *protocols::copy_of<ReturnedHead>(come.bytes.first(sizeof(ReturnedHead)));
-    if (!closes_request(back_)) return true;
+    if (!may_return(pair)) return false;
+    if (!closes_request(returned_head_)) return true;
   }
   const std::uint32_t credits = credits_in(pair, word);
   return credits != 0 && credits <= pair.asked.outstanding();
+}
+
+template <class Port>
+void Machine<Port>::read_head(Kind kind, const Come& come) noexcept {
+  const auto read = [&]<class Head>(Head& out) {
+    out = *protocols::copy_of<Head>(come.bytes.first(sizeof(Head)));
+  };
+  if (kind == Kind::returned) return read(returned_head_);
+  if (kind == Kind::get) return read(get_head_);
+  read(long_head_);
 }
 
 template <class Port>
@@ -161,13 +180,17 @@ inline bool Machine<Port>::fits_length(const Word& word, std::size_t length) con
 }
 
 template <class Port>
-inline bool Machine<Port>::data_landed(const Other& pair, const Come& come) const noexcept {
-  const Kind kind = word_of(come.word).kind;
-  if (kind != Kind::request_long && kind != Kind::reply_long) [[likely]]
-    return true;
-  const auto head = protocols::copy_of<LongHead>(come.bytes.first(sizeof(LongHead)));
-  const bool here = pair.window != nullptr && head->segment == segment_number_;
-  return !here || pair.window->landed() >= head->landed;  // of another segment it is turned away
+inline bool Machine<Port>::data_landed(const Other& pair, const LongHead& head) const noexcept {
+  const bool here = pair.window != nullptr && head.segment == segment_number_;
+  return !here || pair.window->landed() >= head.landed;  // of another segment it is turned away
+}
+
+// Whether `take` does something with it. Also with what no honest side sends.
+template <class Port>
+bool Machine<Port>::can_be_taken(const Other& pair, const Come& come) const noexcept {
+  const Word word = word_of(come.word);
+  if (!is_long(word.kind) || !fits_length(word, come.bytes.size())) return true;
+  return data_landed(pair, *protocols::copy_of<LongHead>(come.bytes.first(sizeof(LongHead))));
 }
 
 // How many credits a word brings.
@@ -197,9 +220,13 @@ template <class Port>
 inline void Machine<Port>::hear_acknowledge(Other& pair, const Word& word) noexcept {
   const auto ahead = static_cast<std::uint16_t>(word.number - static_cast<std::uint16_t>(pair.expected));
   if (ahead == 0 || ahead > kMostOutstanding) [[likely]]
-    acknowledged(pair, word);
-  else
-    pair.ahead = word;
+    return acknowledged(pair, word);
+  const auto age = [&](const Word& of) {
+    return std::tuple(static_cast<std::uint16_t>(of.number - static_cast<std::uint16_t>(pair.expected)),
+                      static_cast<std::uint16_t>(of.done - static_cast<std::uint16_t>(pair.log.over())),
+                      credits_in(pair, of));
+  };
+  if (!pair.ahead || age(word) > age(*pair.ahead)) pair.ahead = word;  // all that an older one says, it says
 }
 
 template <class Port>
@@ -241,13 +268,11 @@ inline Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& c
   std::uint64_t offset = 0, length = 0;
   bool here = !segment_.empty();
   if (word.kind == Kind::get) {
-    const auto head = protocols::copy_of<GetHead>(come.bytes.first(sizeof(GetHead)));
-    offset = head->source, length = head->length;
-    out.offset = head->offset;
+    offset = get_head_.source, length = get_head_.length;
+    out.offset = get_head_.offset;
   } else {
-    const auto head = protocols::copy_of<LongHead>(come.bytes.first(sizeof(LongHead)));
-    offset = head->offset, length = head->length;
-    here = here && pair.window != nullptr && head->segment == segment_number_;
+    offset = long_head_.offset, length = long_head_.length;
+    here = here && pair.window != nullptr && long_head_.segment == segment_number_;
   }
   if (!here || offset >= segment_.size()) return out.may_reply ? Why::bad_offset : Why::reply_rejected;
   if (length > segment_.size() - offset) return out.may_reply ? Why::bad_length : Why::reply_rejected;
@@ -322,21 +347,38 @@ void Machine<Port>::reject(Delivery& delivery, Why why) noexcept {
   if (pair.state == Other::State::open) tell_if_owed(pair);
 }
 
+// Sends back what cannot be handled. The data of a get was asked for here, and comes back here.
 template <class Port>
-void Machine<Port>::hear_returned(Other& pair, const Word& word, const Come& come) noexcept {
+void Machine<Port>::cannot_handle(Delivery& delivery, Why why, std::uint64_t answered) noexcept {
+  Other& pair = *delivery.pair;
+  if (delivery.kind != Kind::reply_long || pair.asked.over(answered - 1).kind != Kind::get)
+    return reject(delivery, why);
+  come_back(why, pair.asked.over(answered - 1), pair.name);
+  tell_if_owed(pair);
+}
+
+// Whether an honest side may send back what `returned_head_` says.
+template <class Port>
+bool Machine<Port>::may_return(const Other& pair) const noexcept {
+  if (returned_head_.why == 0 || returned_head_.why > static_cast<std::uint8_t>(Why::reply_rejected))
+    return false;
+  return closes_request(returned_head_) || pair.rejected < pair.answered;
+}
+
+// A request comes back as it was sent, whatever the other side says of it.
+template <class Port>
+void Machine<Port>::hear_returned(Other& pair, const Word& word, const Come& come,
+                                  std::uint64_t answered) noexcept {
+  const auto why = static_cast<Why>(returned_head_.why);
+  if (closes_request(returned_head_)) return come_back(why, pair.asked.over(answered - 1), pair.name);
+  ++pair.rejected;
   Returned out;
-  out.operation = static_cast<Operation>(back_.operation);
-  const bool asked =
-      closes_request(back_) || pair.rejected++ < pair.answered;  // what it brings was looked at
-  if (!asked || back_.why == 0 || back_.why > static_cast<std::uint8_t>(Why::reply_rejected)) {
-    protest(pair);
-    return;
-  }
-  out.why = static_cast<Why>(back_.why);
+  out.why = why;
+  out.operation = static_cast<Operation>(returned_head_.operation);
   out.handler = word.handler;
   out.count = word.count;
-  out.offset = back_.offset;
-  out.length = back_.length;
+  out.offset = returned_head_.offset;
+  out.length = returned_head_.length;
   out.to = pair.name;
   for (std::size_t i = 0; i != word.count; ++i)
     out.room[i] = base::load_little<std::int32_t>(come.bytes.data() + sizeof(ReturnedHead) + 4 * i);
@@ -365,8 +407,9 @@ void Machine<Port>::hear_news(Other& pair, const Word& word, const Come& come) n
       return;
     case Kind::grown: {
       const auto ticket = *protocols::copy_of<WireTicket>(come.bytes);
-      if (pair.asked_longer && ticket.bound >= kSmallRing && ticket.bound <= kMostRing)
-        pair.way->aim_longer(ticket_of(ticket, pair.peer, Ticket::kFast));
+      const bool asked = pair.asked_longer && pair.way->is_short();
+      if (!asked || ticket.bound < pair.longer || ticket.bound > kMostRing) return protest(pair);
+      pair.way->aim_longer(ticket_of(ticket, pair.peer, Ticket::kFast));
       return;
     }
     case Kind::bye:
@@ -381,11 +424,15 @@ void Machine<Port>::hear_news(Other& pair, const Word& word, const Come& come) n
 
 template <class Port>
 void Machine<Port>::hear_grow(Other& pair) noexcept {
+  if (std::exchange(pair.heard_grow, true)) return protest(pair);
   Ticket longer;
-  if (!pair.way->lengthen(limits_.ring, longer)) return;  // no memory, or it was asked for before
-  const WireTicket ticket = protocols::in_wire_order(on_wire(longer));
-  const Leaving leaving{.kind = Kind::grown, .head = std::as_bytes(std::span(&ticket, 1))};
-  if (!pair.kept.empty() || transmit(pair, leaving) == Sent::no_room) static_cast<void>(keep(pair, leaving));
+  if (pair.way->lengthen(limits_.ring, longer)) {
+    const WireTicket ticket = protocols::in_wire_order(on_wire(longer));
+    const Leaving leaving{.kind = Kind::grown, .head = std::as_bytes(std::span(&ticket, 1))};
+    const Sent sent = pair.kept.empty() ? transmit(pair, leaving) : Sent::no_room;
+    if (sent != Sent::no_room || keep(pair, leaving) == Try::ok) return;
+  }
+  pair.tells_room_at = 1;  // no memory: messages go on to come by the short one
 }
 
 template <class Port>

@@ -39,6 +39,11 @@ class Log {
   }
   void post() noexcept { ++posted_; }
   const Record& oldest() const noexcept { return places_[over_ & (places_.size() - 1)]; }
+  // One that is over: good until the next is posted.
+  const Record& over(std::uint64_t number) const noexcept {
+    HAMLYN_ASSERT(number < over_, "it is over");
+    return places_[number & (places_.size() - 1)];
+  }
   void drop_oldest() noexcept {
     HAMLYN_ASSERT(outstanding() != 0, "only what was posted is over");
     ++over_;

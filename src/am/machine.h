@@ -77,6 +77,10 @@ class Machine {
     translations_.resize(kFirstTranslations);
     name_ = name_of(port_.door(), own_);
   }
+  ~Machine() {
+    for (const auto& [number, pair] : pairs_)
+      if (pair->hello_under_way) port_.unsay(pair->hello_handle);  // it stands in the pair
+  }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -199,7 +203,9 @@ class Machine {
   Try begin_put(Other& pair, const Leaving& leaving, Moving& moving) noexcept;
   Try keep(Other& pair, const Leaving& leaving) noexcept;
   bool knows_segment(Other& pair) noexcept;
+  void cannot_land(Delivery& to, const Leaving& leaving, Why why) noexcept;
   void come_back(Why why, const Leaving& leaving, const Name& to) noexcept;
+  void come_back(Why why, const Asked& asked, const Name& to) noexcept;
   void come_back(Returned&& returned) noexcept;
   static void arguments_of(const Kept& kept, std::span<std::int32_t, kMostArguments> out) noexcept;
   void ask_longer(Other& pair) noexcept;
@@ -218,12 +224,16 @@ class Machine {
   void close(Other& pair) noexcept;
   bool may_come(Other& pair, const Word& word, const Come& come) noexcept;
   bool fits_length(const Word& word, std::size_t length) const noexcept;
-  bool data_landed(const Other& pair, const Come& come) const noexcept;
+  void read_head(Kind kind, const Come& come) noexcept;
+  bool data_landed(const Other& pair, const LongHead& head) const noexcept;
+  bool can_be_taken(const Other& pair, const Come& come) const noexcept;
   void fill(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept;
   Why check(Other& pair, const Word& word, Delivery& out) noexcept;
   Why find_data(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept;
   void reject(Delivery& delivery, Why why) noexcept;
-  void hear_returned(Other& pair, const Word& word, const Come& come) noexcept;
+  void cannot_handle(Delivery& delivery, Why why, std::uint64_t answered) noexcept;
+  bool may_return(const Other& pair) const noexcept;
+  void hear_returned(Other& pair, const Word& word, const Come& come, std::uint64_t answered) noexcept;
   void hear_news(Other& pair, const Word& word, const Come& come) noexcept;
   void hear_grow(Other& pair) noexcept;
   void count_done(Other& pair, std::uint32_t weight) noexcept;
@@ -233,6 +243,7 @@ class Machine {
   // --- opening.h
   Other& make_pair(const Name& name);
   void erase(Other& pair) noexcept;
+  bool has_link(Other& pair) noexcept;
   void greet(Other& pair) noexcept;
   void learn(Other& pair, const Hello& hello) noexcept;
   Other* welcome(std::uint64_t peer, const Hello& hello) noexcept;
@@ -260,7 +271,10 @@ class Machine {
   std::uint64_t segment_number_ = 0;
   std::unique_ptr<typename Port::Area> area_;  // the segment's
   alignas(64) std::array<std::byte, kMostBytes> scratch_;
-  ReturnedHead back_;  // of what comes back, copied once: its sender may change it at any time
+  // Heads of the message that is looked at, copied once: its sender may change it at any time.
+  ReturnedHead returned_head_;
+  LongHead long_head_;
+  GetHead get_head_;
 };
 
 // --- translations

@@ -47,6 +47,7 @@ void Machine<Port>::greet(Other& pair) noexcept {
     case Status::pending:
       pair.hello_under_way = true;
       pair.segment_owed = false;
+      if (pair.link == 0) pair.link = port_.link(pair.peer);  // 0: that is being made
       return;
     case Status::ok:
       pair.hello_owed = pair.segment_owed = false;
@@ -65,6 +66,16 @@ void Machine<Port>::greet(Other& pair) noexcept {
   }
 }
 
+// Notes the first link that the pair was greeted by; when that ends, the pair does, whether there is a later
+// one or not. False: there is none any more, and the pair has ended.
+template <class Port>
+bool Machine<Port>::has_link(Other& pair) noexcept {
+  const std::uint64_t now = port_.link(pair.peer);
+  if (now == 0) end(pair, Why::unreachable);
+  if (pair.link == 0) pair.link = now;
+  return now != 0;
+}
+
 template <class Port>
 void Machine<Port>::hear_said(std::uint64_t token, bool arrived, Refusal cause) noexcept {
   Other* const other = pair(static_cast<std::uint32_t>(token));
@@ -72,8 +83,7 @@ void Machine<Port>::hear_said(std::uint64_t token, bool arrived, Refusal cause) 
   other->hello_under_way = false;
   if (arrived) {
     other->hello_owed = false;
-    other->link = port_.link(other->peer);
-    if (other->segment_owed) mark(*other);
+    if (has_link(*other) && other->segment_owed) mark(*other);
     return;
   }
   switch (cause) {
@@ -90,6 +100,13 @@ void Machine<Port>::hear_said(std::uint64_t token, bool arrived, Refusal cause) 
   }
 }
 
+// Whether an honest side may have said it, to be sent to.
+inline bool greets(const Hello& hello) noexcept {
+  const bool short_ring = hello.ring.bound >= kSmallRing && hello.ring.bound <= kMostRing;
+  const bool longer_ring = hello.ring_bytes >= kLeastRing && hello.ring_bytes <= kMostRing;
+  return short_ring && longer_ring && hello.credits != 0 && hello.session != 0;
+}
+
 template <class Port>
 void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> bytes) noexcept {
   const auto hello = protocols::copy_of<Hello>(bytes);
@@ -97,15 +114,16 @@ void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> by
     ++statistics.refused;
     return;
   }
+  const bool refuses = hello->why != 0;
+  if (refuses ? hello->why > static_cast<std::uint16_t>(Why::reply_rejected) : !greets(*hello)) {
+    ++statistics.refused;
+    return;
+  }
   const auto found = by_name_.find({peer, hello->from});
   Other* other =
       found != by_name_.end() && found->second->state != Other::State::ended ? found->second : nullptr;
-  if (hello->why != 0) {
+  if (refuses) {
     if (other != nullptr && other->own_session == hello->session) end(*other, static_cast<Why>(hello->why));
-    return;
-  }
-  if (hello->ring.bound < kSmallRing || hello->ring.bound > kMostRing || hello->credits == 0) {
-    ++statistics.refused;
     return;
   }
   if (other != nullptr && other->session == hello->session) return;
@@ -148,11 +166,12 @@ void Machine<Port>::refuse(std::uint64_t peer, const Hello& hello) noexcept {
 
 template <class Port>
 void Machine<Port>::learn(Other& pair, const Hello& hello) noexcept {
+  if (!has_link(pair)) return;
   pair.session = hello.session;
   pair.most = std::min({limits_.credits, hello.credits, kMostCredits});
-  pair.way->aim(ticket_of(hello.ring, pair.peer, Ticket::kFast), limits_.ring);
+  pair.longer = hello.ring_bytes;
+  pair.way->aim(ticket_of(hello.ring, pair.peer, Ticket::kFast), pair.longer);
   use_segment(pair, hello.segment);
-  pair.link = port_.link(pair.peer);
   pair.state = Other::State::open;
   pair.tag_fits = fits(pair.tag);
   mark(pair);
@@ -173,17 +192,8 @@ void Machine<Port>::end(Other& pair, Why why) noexcept {
   if (pair.state == Other::State::ended) return;
   pair.state = Other::State::ended;
   pair.why = why;
-  for (; pair.asked.outstanding() != 0; pair.asked.drop_oldest()) {
-    const Asked& asked = pair.asked.oldest();
-    come_back(why,
-              {.kind = asked.kind,
-               .handler = asked.handler,
-               .index = asked.index,
-               .arguments = {asked.arguments.data(), asked.count},
-               .offset = asked.offset,
-               .length = asked.length},
-              pair.name);
-  }
+  for (; pair.asked.outstanding() != 0; pair.asked.drop_oldest())
+    come_back(why, pair.asked.oldest(), pair.name);
   for (const Kept& kept : pair.kept) {
     if (!is_request(kept.kind)) continue;
     std::array<std::int32_t, kMostArguments> arguments;

@@ -68,7 +68,7 @@ struct Pair {
   Why why = Why::none;                      // it has ended
   Name name;                                // of the other endpoint
   std::uint64_t peer = 0;                   // its interface
-  std::uint64_t link = 0;                   // serial number of the link that it was greeted by; 0: none yet
+  std::uint64_t link = 0;                   // serial number of its one link; 0: none yet
   std::uint32_t users = 0;                  // translations
   bool said_bye = false;                    // and waits for the other side's
   bool busy = false;                        // a handler looks at what has come by it
@@ -95,18 +95,22 @@ struct Pair {
   enum class Asking : std::uint8_t { no, yes, answered };
   Asking asking = Asking::no;
   std::deque<Kept> kept;
-  bool asked_longer = false;  // ring
+  std::uint64_t longer = 0;   // bytes of the other's longer ring, if it is asked for
+  bool asked_longer = false;  // and it was
 
   // --- and back
   std::uint64_t expected = 0;   // number of the next message
   std::uint64_t done = 0;       // messages
-  std::uint64_t told = 0;       // of them
-  std::uint64_t over = 0;       // requests
+  std::uint64_t heard = 0;      // requests
+  std::uint64_t over = 0;       // of them
   std::uint64_t over_told = 0;  // of them
   std::uint32_t owed_room = 0;  // as Come::weight
+  // So much is told at once. While there is no longer ring, a long message may need all of the short one.
+  std::uint32_t tells_room_at = kWholeRing / 4;
   Tag tag = kNoTag;
   bool tag_fits = false;
-  std::optional<Word> ahead;  // an acknowledgement that came before messages that were sent before it
+  bool heard_grow = false;
+  std::optional<Word> ahead;  // the last acknowledgement that came before messages that were sent before it
   std::map<std::uint64_t, Come> early;  // by number: what came before its turn, or before its data
   std::unique_ptr<typename Port::Window> window;
   bool segment_owed = false;

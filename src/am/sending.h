@@ -81,7 +81,6 @@ __attribute__((always_inline)) inline Sent Machine<Port>::transmit(Other& pair,
 // Notes that a word has said all that was owed.
 template <class Port>
 inline void Machine<Port>::has_told(Other& pair) noexcept {
-  pair.told = pair.done;
   pair.over_told = pair.over;
   pair.owed_room = 0;
 }
@@ -248,7 +247,10 @@ Try Machine<Port>::end_long(const Moving& moving, Leaving& leaving, bool keep_it
   }
   if (sent == Sent::no_room) {
     if (!keep_it) return Try::later;
-    if (const Try kept = keep(*other, last); kept != Try::ok) return kept;
+    if (const Try kept = keep(*other, last); kept != Try::ok) {
+      --other->promised;
+      return kept;
+    }
   } else {
     --other->promised;
   }
@@ -274,7 +276,7 @@ Try Machine<Port>::keep(Other& pair, const Leaving& leaving) noexcept {
   } catch (const std::bad_alloc&) {
     return Try::resource;
   }
-  ++statistics.kept;
+  if (leaving.kind != Kind::acknowledge) ++statistics.kept;
   mark(pair);
   return Try::ok;
 }
@@ -304,6 +306,15 @@ __attribute__((always_inline)) inline Try Machine<Port>::reply(Delivery& to, Lea
   return kept;
 }
 
+// There is no place for the data at the asker. Whoever has said where it lands is told: of a get the asker.
+template <class Port>
+void Machine<Port>::cannot_land(Delivery& to, const Leaving& leaving, Why why) noexcept {
+  to.may_reply = false;  // the request is over when its handler has returned
+  if (to.kind != Kind::get) return come_back(Why::reply_rejected, leaving, to.pair->name);
+  to.over = true;
+  reject(to, why);
+}
+
 // Waits, in the port, until the data has left: the interface makes room for it, whatever programs do.
 template <class Port>
 Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
@@ -315,18 +326,16 @@ Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
   }
   const std::uint64_t size = pair.segment.slot.bound;
   if (leaving.offset >= size || leaving.data.size() > size - leaving.offset) {
-    to.may_reply = false;  // the request is over when its handler has returned
-    if (to.kind != Kind::get) {
-      come_back(Why::reply_rejected, leaving, pair.name);
-      return Try::ok;
-    }
-    to.over = true;  // nobody here has said where it lands
-    reject(to, leaving.offset >= size ? Why::bad_offset : Why::bad_length);
+    cannot_land(to, leaving, leaving.offset >= size ? Why::bad_offset : Why::bad_length);
     return Try::ok;
   }
   const Status put = pair.way->put_waiting(pair.segment_ticket, leaving.data, leaving.offset);
-  if (put != Status::ok) {  // its link has ended, or a new segment is on its way
-    if (put != Status::refused && put != Status::stale) end(pair, Why::unreachable);
+  if (put == Status::refused || put == Status::stale) {  // news of another segment are on their way
+    cannot_land(to, leaving, Why::bad_offset);
+    return Try::ok;
+  }
+  if (put != Status::ok) {
+    end(pair, Why::unreachable);
     to.may_reply = false;
     return Try::ok;
   }
@@ -361,6 +370,18 @@ void Machine<Port>::come_back(Why why, const Leaving& leaving, const Name& to) n
                .to = to};
   std::ranges::copy(leaving.arguments, out.room.begin());
   come_back(std::move(out));
+}
+
+template <class Port>
+void Machine<Port>::come_back(Why why, const Asked& asked, const Name& to) noexcept {
+  come_back(why,
+            {.kind = asked.kind,
+             .handler = asked.handler,
+             .index = asked.index,
+             .arguments = {asked.arguments.data(), asked.count},
+             .offset = asked.offset,
+             .length = asked.length},
+            to);
 }
 
 // --- what is owed
@@ -440,7 +461,7 @@ void Machine<Port>::tell(Other& pair) noexcept {
 
 template <class Port>
 __attribute__((always_inline)) inline void Machine<Port>::tell_if_owed(Other& pair) noexcept {
-  if ((pair.over - pair.over_told >= quarter()) | (pair.owed_room >= kWholeRing / 4)) [[unlikely]]
+  if ((pair.over - pair.over_told >= quarter()) | (pair.owed_room >= pair.tells_room_at)) [[unlikely]]
     tell(pair);
 }
 

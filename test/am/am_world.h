@@ -1,6 +1,8 @@
 #pragma once
 // Endpoints whose machines talk over a fabric of the test's own: what is sent arrives later, and lands only
 // where a slot is open at that time. Messages of one pair keep their order, or do not.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -65,7 +67,7 @@ class AmPort {
     }
     Ticket landing() const { return shorter_->ticket(); }
     bool lengthen(std::size_t bytes, Ticket& out) {
-      if (longer_ || bytes <= kSmallRing) return false;
+      if (longer_ || bytes <= kSmallRing || port_.no_memory) return false;
       longer_.emplace(port_, pair_, bytes);
       out = longer_->ticket();
       return true;
@@ -111,7 +113,7 @@ class AmPort {
     return std::make_unique<Window>(*this, memory);
   }
   Status say(const Ticket& door, std::span<const std::byte> bytes, std::uint64_t token, SendHandle& handle);
-  void unsay(const SendHandle&) noexcept {}
+  void unsay(const SendHandle&) noexcept { ++unsaid; }
   void say_once(const Ticket& door, std::span<const std::byte> bytes) {
     SendHandle handle;
     static_cast<void>(say(door, bytes, 0, handle));
@@ -142,6 +144,8 @@ class AmPort {
   AmWorld& world;
   const std::uint64_t id;
   bool dead = false, closed = false;                       // the process; the endpoint alone
+  bool no_memory = false;                                  // for longer rings
+  std::size_t unsaid = 0;                                  // hellos
   std::set<std::pair<std::uint64_t, std::uint32_t>> gone;  // slots of others, as this one has heard
   std::map<std::uint32_t, Landing*> landings;              // by number
   std::map<std::uint32_t, Window*> windows;                // the same numbers
@@ -204,6 +208,8 @@ class AmWorld {
     land(flight);
     return true;
   }
+  // Loses what is on its way.
+  void lose() { flights.clear(); }
   // A process ends: what it has said and was to hear is lost, and the others are told.
   void kill(std::size_t i) {
     ports[i]->dead = true;
@@ -238,7 +244,9 @@ class AmWorld {
     Machine::Delivery delivery;
     if (machine.restless()) {
       machine.step();
+      const bool early = machine.has_early();
       if (machine.hear_early(delivery)) {
+        EXPECT_TRUE(early) << "a sleeper would not have looked";
         handle(i, delivery);
         return true;
       }

@@ -1,188 +1,12 @@
-// An endpoint's machine, what it does with what no honest side sends, and where its bounds are.
+// An endpoint's machine: what it does with others that are honest.
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "test/am/am_world.h"
+#include "test/am/am_machine.h"
 
 namespace hamlyn::test {
 namespace {
-
-// Two endpoints that have greeted each other, and a third that has with the first.
-class AmMachine : public testing::Test {
- protected:
-  void SetUp() override { make({.credits = 4, .ring = 32768}); }
-  void make(const Limits& limits, std::size_t endpoints = 3) {
-    world = std::make_unique<AmWorld>(1, endpoints, limits);
-    world->on_message = [this](std::size_t i, AmWorld::Machine::Delivery&) { ++handled[i]; };
-    world->on_return = [this](std::size_t, const Returned& returned) { came_back.push_back(returned); };
-    for (std::size_t i = 0; i != endpoints; ++i) {
-      world->at(i).set_tag(kTag);
-      world->at(i).set_handler(kAsk, true);
-    }
-    for (std::size_t i = 1; i < std::min<std::size_t>(endpoints, 3); ++i) {
-      ASSERT_EQ(world->at(0).map(static_cast<std::uint32_t>(i), world->at(i).name(), kTag), Result::ok);
-      ASSERT_EQ(world->at(i).map(0, world->at(0).name(), kTag), Result::ok);
-    }
-    world->settle();
-  }
-  Try ask(std::size_t from, std::uint32_t index) {
-    Leaving leaving{.kind = Kind::request_short, .handler = kAsk};
-    return world->at(from).request(index, leaving);
-  }
-  // The pair that endpoint 0 has with endpoint 1.
-  AmWorld::Machine::Other& pair() { return *world->at(0).translation(1)->pair; }
-  // A message of endpoint 1's, by hand, to endpoint 0.
-  void forge(const Word& word, std::vector<std::byte> bytes = {}, std::uint64_t offset = 0) {
-    forge_bits(word_of(word), std::move(bytes), offset);
-  }
-  void forge_bits(std::uint64_t word, std::vector<std::byte> bytes = {}, std::uint64_t offset = 0) {
-    if (pair().way == nullptr) return;
-    world->send(
-        {AmWorld::Flight::Kind::message, 2, 1, pair().way->landing().slot, std::move(bytes), word, offset});
-    world->settle();
-  }
-  std::uint16_t next() { return static_cast<std::uint16_t>(pair().expected); }
-  bool open() { return pair().state == AmWorld::Machine::Other::State::open; }
-  // The third one is served as ever.
-  void expect_others_served() {
-    const int before = handled[0];
-    EXPECT_EQ(ask(2, 0), Try::ok);
-    world->settle();
-    EXPECT_EQ(handled[0], before + 1);
-  }
-
-  static bool all_answer(const Name&) { return true; }
-
-  std::unique_ptr<AmWorld> world;
-  std::array<int, 8> handled{};
-  std::vector<Returned> came_back;
-};
-
-TEST_F(AmMachine, ends_the_pair_of_a_side_that_sends_what_no_honest_one_does) {
-  const std::vector<std::byte> four(4), hundred(100);
-  const auto forgeries = std::to_array<std::function<void()>>({
-      [&] { forge({.kind = static_cast<Kind>(15), .number = next()}); },
-      [&] {
-        forge({.kind = Kind::request_short, .count = 17, .handler = kAsk, .number = next()},
-              std::vector<std::byte>(68));
-      },
-      [&] { forge({.kind = Kind::request_short, .count = 2, .handler = kAsk, .number = next()}, four); },
-      [&] { forge({.kind = Kind::request_medium, .count = 2, .handler = kAsk, .number = next()}, four); },
-      [&] {
-        forge({.kind = Kind::request_medium, .handler = kAsk, .number = next()},
-              std::vector<std::byte>(4097));
-      },
-      [&] { forge({.kind = Kind::request_long, .handler = kAsk, .number = next()}, four); },
-      [&] { forge({.kind = Kind::get, .handler = kAsk, .number = next()}, four); },
-      [&] { forge({.kind = Kind::tag, .number = next()}, four); },
-      [&] { forge({.kind = Kind::segment, .number = next()}, hundred); },
-      [&] { forge({.kind = Kind::grown, .number = next()}, hundred); },
-      [&] { forge({.kind = Kind::bye, .number = next()}, four); },
-      // Replies that nobody has asked for, and messages that come twice or from far ahead.
-      [&] { forge({.kind = Kind::reply_short, .handler = kAsk, .number = next()}); },
-      [&] { forge({.kind = Kind::reply_short, .handler = kAsk, .number = next(), .credited = 1}); },
-      [&] { forge({.kind = Kind::returned, .number = next()}, std::vector<std::byte>(24)); },
-      [&] {
-        forge(
-            {.kind = Kind::request_short, .handler = kAsk, .number = static_cast<std::uint16_t>(next() - 1)});
-      },
-      [&] {
-        forge({.kind = Kind::request_short,
-               .handler = kAsk,
-               .number = static_cast<std::uint16_t>(next() + 5000)});
-      },
-      [&] {
-        forge(
-            {.kind = Kind::request_short, .handler = kAsk, .number = static_cast<std::uint16_t>(next() + 2)});
-        forge(
-            {.kind = Kind::request_short, .handler = kAsk, .number = static_cast<std::uint16_t>(next() + 2)});
-      },
-  });
-  for (std::size_t i = 0; i != forgeries.size(); ++i) {
-    SCOPED_TRACE(i);
-    make({.credits = 4, .ring = 32768});
-    forgeries[i]();
-    EXPECT_FALSE(open());
-    expect_others_served();
-  }
-}
-
-TEST_F(AmMachine, lets_no_side_say_what_was_not_sent) {
-  EXPECT_EQ(ask(0, 1), Try::ok);
-  world->settle();
-  // More is done, and more credits are back, than there were.
-  forge({.kind = Kind::acknowledge, .number = next(), .done = 40'000, .credited = 20'000});
-  EXPECT_TRUE(open());
-  EXPECT_LE(pair().in_flight(), 1u);
-  for (int i = 0; i != 20; ++i) {
-    EXPECT_EQ(ask(0, 1), Try::ok);
-    world->settle();
-  }
-  EXPECT_EQ(handled[1], 21);
-}
-
-TEST_F(AmMachine, stays_whole_whatever_comes) {
-  for (std::uint64_t seed = 0; seed != 3000; ++seed) {
-    std::mt19937_64 of(seed);
-    std::vector<std::byte> bytes(of() % 3 == 0 ? of() % 200 : of() % 40);
-    for (std::byte& each : bytes) each = static_cast<std::byte>(of());
-    std::uint64_t word = of();
-    if (of() % 2 == 0)  // in its turn, and of a kind that there is
-      word = word_of({.kind = static_cast<Kind>(of() % 15),
-                      .count = static_cast<std::uint8_t>(of() % 18),
-                      .handler = static_cast<HandlerNumber>(of() % 3),
-                      .number = next(),
-                      .done = static_cast<std::uint16_t>(of() % 4),
-                      .credited = static_cast<std::uint16_t>(of() % 4)});
-    if (of() % 3 == 0) static_cast<void>(ask(0, 1));
-    forge_bits(word, std::move(bytes), of() % 100 * 64);
-    if (!open()) make({.credits = 4, .ring = 32768});
-  }
-  expect_others_served();
-}
-
-TEST_F(AmMachine, hears_no_hello_that_is_none) {
-  const auto say = [&](const Hello& hello, std::uint64_t from = 2) {
-    const auto bytes = std::as_bytes(std::span(&hello, 1));
-    world->send({AmWorld::Flight::Kind::hello, from, 1, 0, {bytes.begin(), bytes.end()}});
-    world->settle();
-  };
-  const std::size_t before = world->at(0).pairs();
-  const std::uint64_t to = number_of(world->at(0).name());
-  Hello good{.credits = 1, .from = 99, .to = to, .session = 3};
-  good.ring.bound = kSmallRing;
-  Hello bad = good;
-  bad.version = 2, say(bad), bad = good;
-  bad.to = 5, say(bad), bad = good;
-  bad.from = 0, say(bad), bad = good;
-  bad.credits = 0, say(bad), bad = good;
-  bad.ring.bound = kSmallRing - 64, say(bad), bad = good;
-  bad.ring.bound = kMostRing + 64, say(bad), bad = good;
-  EXPECT_EQ(world->at(0).pairs(), before);
-  EXPECT_EQ(world->at(0).statistics.refused, 6u);
-  // A refusal of what was not said ends nothing.
-  bad.why = static_cast<std::uint16_t>(Why::congestion), bad.from = number_of(world->at(1).name());
-  say(bad);
-  EXPECT_TRUE(open());
-  say(good);
-  EXPECT_EQ(world->at(0).pairs(), before + 1);
-}
-
-TEST_F(AmMachine, has_so_many_pairs_of_one_process_that_nobody_has_mapped_and_no_more) {
-  const std::size_t before = world->at(0).pairs();
-  for (std::uint64_t i = 0; i != kMostOfOneProcess + 20; ++i) {
-    Hello hello{.credits = 1, .from = 1000 + i, .to = number_of(world->at(0).name()), .session = 3};
-    hello.ring.bound = kSmallRing;
-    const auto bytes = std::as_bytes(std::span(&hello, 1));
-    world->at(0).hear_hello(3, bytes);
-  }
-  EXPECT_LE(world->at(0).pairs(), before + kMostOfOneProcess);
-  EXPECT_GE(world->at(0).pairs(), before + kMostOfOneProcess - 1);
-  EXPECT_EQ(ask(0, 1), Try::ok);
-  world->settle();
-  EXPECT_EQ(handled[1], 1);
-}
 
 TEST_F(AmMachine, requests_wait_for_a_credit) {
   for (int i = 0; i != 4; ++i) EXPECT_EQ(ask(0, 1), Try::ok);
@@ -212,7 +36,8 @@ TEST_F(AmMachine, a_process_that_begins_anew_is_not_taken_for_what_it_was) {
   Hello anew{.credits = 1,
              .from = number_of(world->at(1).name()),
              .to = number_of(world->at(0).name()),
-             .session = 12345};
+             .session = 12345,
+             .ring_bytes = 65536};
   anew.ring.bound = kSmallRing;
   AmWorld::Machine::Other& before = pair();
   world->at(0).hear_hello(2, std::as_bytes(std::span(&anew, 1)));
@@ -250,7 +75,7 @@ TEST_F(AmMachine, a_slot_that_has_gone_while_its_link_lives_is_an_endpoint_that_
         Leaving leaving{.kind = Kind::request_medium, .handler = kAsk};
         static_cast<void>(world->at(0).request(1, leaving));
       },
-      // What is owed to it, or was kept for it.
+      // Credits that are owed to it, and messages that were kept for it.
       [&] {
         pair().over += 4;
         AmWorld::Machine::Delivery nothing;
@@ -294,6 +119,163 @@ TEST_F(AmMachine, mappings_go_and_what_nobody_maps_is_forgotten_when_it_has_ende
   world->settle();
   EXPECT_EQ(machine.pairs(), before - 1);
   EXPECT_EQ(machine.unmap(1), Result::bad_argument);
+}
+
+TEST_F(AmMachine, a_greeting_whose_process_has_died_meanwhile_has_ended) {
+  make({.credits = 4, .ring = 32768}, 4);
+  ASSERT_EQ(world->at(0).map(3, world->at(3).name(), kTag), Result::ok);
+  EXPECT_TRUE(world->arrive());  // the hello, and who said it has not heard that yet
+  world->kill(3);
+  world->settle();
+  EXPECT_EQ(ask(0, 3), Try::ok);
+  world->settle();
+  ASSERT_EQ(came_back.size(), 1u);
+  EXPECT_EQ(came_back[0].why, Why::unreachable);
+}
+
+TEST_F(AmMachine, a_hello_whose_link_has_ended_opens_nothing) {
+  Hello hello{
+      .credits = 1, .from = 99, .to = number_of(world->at(0).name()), .session = 3, .ring_bytes = 65536};
+  hello.ring.bound = kSmallRing;
+  const std::size_t before = world->at(0).pairs();
+  world->kill(2);
+  world->at(0).hear_hello(3, std::as_bytes(std::span(&hello, 1)));
+  world->settle();
+  EXPECT_EQ(world->at(0).pairs(), before);  // that with the dead one is mapped
+}
+
+TEST_F(AmMachine, a_pair_ends_with_the_link_that_it_was_greeted_by_and_no_later_one) {
+  make({.credits = 4, .ring = 32768}, 4);
+  ASSERT_EQ(world->at(0).map(3, world->at(3).name(), kTag), Result::ok);
+  EXPECT_TRUE(world->arrive());
+  while (world->poll(3)) {
+  }
+  EXPECT_TRUE(world->arrive());  // the hello back
+  world->cut(0, 3);              // there is another link before either hello is heard of
+  world->settle();
+  EXPECT_EQ(ask(0, 3), Try::ok);
+  world->settle();
+  ASSERT_EQ(came_back.size(), 1u);
+  EXPECT_EQ(came_back[0].why, Why::unreachable);
+}
+
+TEST_F(AmMachine, hellos_that_are_under_way_are_taken_back_when_it_goes) {
+  make({.credits = 4, .ring = 32768}, 4);
+  ASSERT_EQ(world->at(0).map(3, world->at(3).name(), kTag), Result::ok);
+  world->free(0);
+  EXPECT_EQ(world->port(1).unsaid, 1u);
+}
+
+TEST_F(AmMachine, an_older_acknowledgement_takes_no_newer_ones_place) {
+  for (int i = 0; i != 3; ++i) EXPECT_EQ(ask(0, 1), Try::ok);
+  world->lose();  // they are answered by hand
+  const auto done = static_cast<std::uint16_t>(pair().log.over());
+  const auto over = static_cast<std::uint16_t>(pair().asked.over());
+  const auto acknowledge = [&](int count) {
+    forge({.kind = Kind::acknowledge,
+           .number = static_cast<std::uint16_t>(next() + 1),
+           .done = static_cast<std::uint16_t>(done + count),
+           .credited = static_cast<std::uint16_t>(over + count)});
+  };
+  acknowledge(3);
+  acknowledge(1);
+  EXPECT_EQ(pair().in_flight(), 3u);
+  forge({.kind = Kind::request_short, .handler = kAsk, .number = next(), .done = done, .credited = over});
+  EXPECT_EQ(pair().in_flight(), 0u);
+}
+
+TEST_F(AmMachine, goes_on_by_the_short_ring_if_there_is_no_memory_for_a_longer_one) {
+  world->port(2).no_memory = true;
+  const std::vector<std::byte> data(kMostMedium);
+  for (int i = 0; i != 300; ++i) {
+    Leaving leaving{.kind = Kind::request_medium, .handler = kAsk};
+    leaving.data = std::span(data).first(world->chance() % 3 == 0 ? kMostMedium : world->chance() % 500);
+    Try tried = Try::later;
+    for (int again = 0; again != 10 && tried == Try::later; ++again) {
+      tried = world->at(0).request(1, leaving);
+      if (tried == Try::later) world->settle();
+    }
+    ASSERT_EQ(tried, Try::ok) << "it waits for ever at " << i;
+  }
+  world->settle();
+  EXPECT_EQ(handled[1], 300);
+}
+
+// --- segments that change
+
+class AmSegments : public AmMachine {
+ protected:
+  void SetUp() override {
+    AmMachine::SetUp();
+    for (std::size_t i = 0; i != 2; ++i) set(i);
+    world->settle();
+  }
+  void set(std::size_t i) {
+    memory_.push_back(std::make_unique<std::array<std::byte, 4096>>());
+    ASSERT_EQ(world->at(i).set_segment(*memory_.back()), Result::ok);
+  }
+  void arrive_all() {
+    while (world->arrive()) {
+    }
+  }
+  void get() {
+    const GetHead head{.source = 0, .length = 100, .offset = 50};
+    Leaving leaving{.kind = Kind::get, .handler = kAsk, .head = std::as_bytes(std::span(&head, 1))};
+    leaving.length = 100;
+    ASSERT_EQ(world->at(0).request(1, leaving), Try::ok);
+    arrive_all();
+  }
+  void expect_back(std::size_t i, Why why, Operation operation) {
+    world->settle();
+    ASSERT_EQ(came_back.size(), 1u);
+    EXPECT_EQ(came_back_at[0], i);
+    EXPECT_EQ(came_back[0].why, why);
+    EXPECT_EQ(came_back[0].operation, operation);
+    EXPECT_EQ(handled[0], 0);
+    EXPECT_TRUE(open());
+    EXPECT_EQ(pair().in_flight(), 0u);
+  }
+
+ private:
+  std::vector<std::unique_ptr<std::array<std::byte, 4096>>> memory_;
+};
+
+TEST_F(AmSegments, data_of_a_get_that_finds_another_segment_comes_back_to_who_asked_for_it) {
+  get();
+  EXPECT_TRUE(world->poll(1));
+  arrive_all();  // the data has landed, and the message of it stands there
+  set(0);
+  expect_back(0, Why::reply_rejected, Operation::get);
+  EXPECT_EQ(came_back[0].index, 1);
+  EXPECT_EQ(came_back[0].length, 100u);
+}
+
+TEST_F(AmSegments, a_get_whose_data_finds_no_slot_any_more_comes_back) {
+  get();
+  set(0);
+  world->quick_news = true;
+  EXPECT_TRUE(world->poll(1));
+  expect_back(0, Why::bad_offset, Operation::get);
+  EXPECT_EQ(came_back[0].index, 1);
+}
+
+TEST_F(AmSegments, a_long_reply_that_finds_no_slot_any_more_comes_back_to_who_has_replied) {
+  world->on_message = [this](std::size_t i, AmWorld::Machine::Delivery& delivery) {
+    const std::array<std::byte, 10> data{};
+    const Leaving leaving{.kind = Kind::reply_long, .handler = kAsk, .data = data};
+    EXPECT_EQ(world->at(i).reply_long(delivery, leaving), Try::ok);
+  };
+  EXPECT_EQ(ask(0, 1), Try::ok);
+  arrive_all();
+  set(0);
+  world->quick_news = true;
+  EXPECT_TRUE(world->poll(1));
+  world->settle();
+  ASSERT_EQ(came_back.size(), 1u);
+  EXPECT_EQ(came_back_at[0], 1u);
+  EXPECT_EQ(came_back[0].why, Why::reply_rejected);
+  EXPECT_EQ(came_back[0].operation, Operation::reply_long);
+  EXPECT_TRUE(open());
 }
 
 // --- its parts

@@ -99,18 +99,18 @@ struct Returned {
 
 // Counts of messages that an endpoint has sent and heard.
 struct Statistics {
-  std::uint64_t requests = 0;        // sent, of each length, and gets
-  std::uint64_t replies = 0;         // sent
-  std::uint64_t requests_heard = 0;  // for which a handler was called
-  std::uint64_t replies_heard = 0;   // the same
-  std::uint64_t returned = 0;        // that have come back
+  std::uint64_t requests = 0;        // sent: of each length, and gets
+  std::uint64_t replies = 0;         // sent: of each length, and the answers to gets
+  std::uint64_t requests_heard = 0;  // for which a handler was called, and gets that were answered
+  std::uint64_t replies_heard = 0;   // for which a handler was called
+  std::uint64_t returned = 0;        // that have come back, or did not leave
   std::uint64_t rejected = 0;        // that were sent back from here
-  std::uint64_t bytes = 0;           // sent, of medium and long messages
-  std::uint64_t bytes_heard = 0;     // the same, of those that have come
-  std::uint64_t waits = 0;           // times that a request had no credit or no room at first
-  std::uint64_t kept = 0;            // replies that found no room, and left later
-  std::uint64_t bare = 0;            // messages that gave back credits and nothing else
-  std::uint64_t refused = 0;         // what came that no honest sender sends
+  std::uint64_t bytes = 0;           // sent: the data of medium and long messages
+  std::uint64_t bytes_heard = 0;     // the data of medium and long messages that have come
+  std::uint64_t waits = 0;    // requests that had to wait: for a credit, for room, for their data to leave
+  std::uint64_t kept = 0;     // messages that found no room, and were kept to leave later
+  std::uint64_t bare = 0;     // messages that gave back credits and room, and carried nothing
+  std::uint64_t refused = 0;  // what came that no honest sender sends
 };
 
 }  // namespace am

@@ -1,0 +1,43 @@
+// Messages for which there is no memory to keep them in. Replaces operator new: a program of its own.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "test/am/am_machine.h"
+
+namespace {
+thread_local bool fails = false;
+}
+
+void* operator new(std::size_t bytes) {
+  void* const memory = fails ? nullptr : std::malloc(bytes + (bytes == 0 ? 1 : 0));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace hamlyn::test {
+namespace {
+
+TEST_F(AmMachine, gives_a_credit_back_for_a_long_message_that_it_cannot_keep) {
+  std::array<std::byte, 4096> memory;
+  const std::array<std::byte, 10> data{};
+  ASSERT_EQ(world->at(1).set_segment(memory), Result::ok);
+  world->settle();
+  Leaving leaving{.kind = Kind::request_long, .handler = kAsk, .data = data};
+  AmWorld::Machine::Moving moving;
+  ASSERT_EQ(ask(0, 1), Try::ok);
+  world->settle();
+  ASSERT_EQ(world->at(0).begin_long(1, leaving, moving), Try::ok);
+  EXPECT_EQ(pair().in_flight(), 1u);
+  world->crowded = 100;
+  fails = true;
+  EXPECT_EQ(world->at(0).end_long(moving, leaving, true), Try::resource);
+  fails = false;
+  EXPECT_EQ(pair().in_flight(), 0u);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
