@@ -3,7 +3,8 @@
  *
  * Every call answers AM_OK or an AM_ERR code, unless it says otherwise. Any thread may call, whatever the
  * type of the bundle. A null and a handle that was freed answer AM_ERR_BAD_ARG; before AM_Init all answer
- * AM_ERR_NOT_INIT. Handlers may reply, and do nothing else that sends or waits: that answers AM_ERR_IN_USE.
+ * AM_ERR_NOT_INIT. Handlers may reply. They do nothing else that sends or waits, and make, move and free
+ * nothing: that answers AM_ERR_IN_USE.
  * Link with `pkg-config --libs am`.
  *
  * C89 and later, and C++. */
@@ -126,6 +127,7 @@ AM_API_ int AM_Terminate(void); /* the last one frees all endpoints and bundles 
 /* --- bundles and endpoints */
 
 AM_API_ int AM_AllocateBundle(int type, eb_t* bundle); /* AM_SEQ or AM_PAR */
+/* Also AM_ERR_BAD_ARG: HAMLYN_AM_CREDITS or HAMLYN_AM_RING is none, which is said on standard error. */
 AM_API_ int AM_AllocateEndpoint(eb_t bundle, ep_t* endpoint, en_t* name);
 AM_API_ int AM_FreeBundle(eb_t bundle); /* with its endpoints */
 AM_API_ int AM_FreeEndpoint(ep_t endpoint);
@@ -152,8 +154,8 @@ AM_API_ int AM_GetSeg(ep_t endpoint, void** address, size_t* length);
 AM_API_ int AM_SetSeg(ep_t endpoint, void* address, size_t length);
 AM_API_ int AM_MaxSegLength(size_t* length);
 
-/* Handler 0 hears of what comes back; the default says it on standard error and ends the process. NULL: there
- * is no handler, or for 0 the default. */
+/* Handler 0 hears of what comes back. The default passes over replies; of a request it says so on standard
+ * error, and ends the process without atexit functions. NULL: there is no handler, or for 0 the default. */
 #define AM_SetHandler(endpoint, handler, function) _AM_SetHandler(endpoint, handler, AM_FUNCTION_(function))
 #define AM_SetHandlerAny(endpoint, handler, function) \
   _AM_SetHandlerAny(endpoint, handler, AM_FUNCTION_(function))

@@ -37,7 +37,6 @@ bool Bundle::Inside::look() noexcept {
 Bundle::Bundle(Interface& interface, const Options& options)
     : inside_(internal_::library::with_memory(
           "a bundle", [&] { return std::make_unique<Inside>(interface, options.events); })) {
-  handling = nullptr;
   if (inside_->waiting.forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
 }

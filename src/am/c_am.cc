@@ -4,6 +4,7 @@
 
 #include <array>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -28,6 +29,7 @@ constinit base::Immortal<Registry> all_of_process;
 Registry& registry() noexcept { return all_of_process.value; }
 
 int init() noexcept {
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
   const int self = getpid();
@@ -70,7 +72,7 @@ en_t name_of(const Name& name) noexcept {
 template <class What>
 int with(ep_t handle, What what) noexcept {
   CEndpoint* const found = registry().endpoints.find(handle);
-  return found != nullptr ? answer(what(found->endpoint)) : none();
+  return found != nullptr ? answer(what(*found)) : none();
 }
 
 // --- handlers: functions of as many ints as were sent
@@ -145,6 +147,7 @@ extern "C" {
 int AM_Init(void) { return init(); }
 
 int AM_Terminate(void) {
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   Registry& all = registry();
   {
     const std::lock_guard guard(all.lock);
@@ -159,6 +162,7 @@ int AM_Terminate(void) {
 
 int AM_AllocateBundle(int type, eb_t* bundle) {
   if (bundle == nullptr || (type != AM_SEQ && type != AM_PAR)) return AM_ERR_BAD_ARG;
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
   if (all.process == nullptr) return AM_ERR_NOT_INIT;
@@ -173,6 +177,7 @@ int AM_AllocateBundle(int type, eb_t* bundle) {
 
 int AM_AllocateEndpoint(eb_t bundle, ep_t* endpoint, en_t* name) {
   if (endpoint == nullptr) return AM_ERR_BAD_ARG;
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
   CBundle* const in = all.bundles.find(bundle);
@@ -183,10 +188,15 @@ int AM_AllocateEndpoint(eb_t bundle, ep_t* endpoint, en_t* name) {
     *endpoint = all.endpoints.add(made);
     if (*endpoint == nullptr) return AM_ERR_RESOURCE;
     out.handle = *endpoint;
-    if (name != nullptr) *name = name_of(out.endpoint.name());
+    if (name != nullptr) *name = name_of(out.name());
     return AM_OK;
+  } catch (const hamlyn::Error& error) {
+    if (all.process->owner != getpid()) return AM_ERR_NOT_INIT;
+    if (error.code() != hamlyn::ErrorCode::invalid_argument) return AM_ERR_RESOURCE;
+    std::fprintf(stderr, "hamlyn: AM_AllocateEndpoint: %s\n", error.what());  // a setting of the environment
+    return AM_ERR_BAD_ARG;
   } catch (const std::exception&) {
-    return all.process->owner == getpid() ? AM_ERR_RESOURCE : AM_ERR_NOT_INIT;
+    return AM_ERR_RESOURCE;
   }
 }
 
@@ -194,7 +204,7 @@ int AM_FreeEndpoint(ep_t endpoint) {
   std::unique_ptr<CEndpoint> out;
   Registry& all = registry();
   if (all.endpoints.find(endpoint) == nullptr) return none();
-  if (hamlyn::am::handling != nullptr) return AM_ERR_IN_USE;
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   const std::lock_guard guard(all.lock);
   out = all.endpoints.remove(endpoint);
   return out != nullptr ? AM_OK : none();
@@ -203,7 +213,7 @@ int AM_FreeEndpoint(ep_t endpoint) {
 int AM_FreeBundle(eb_t bundle) {
   Registry& all = registry();
   if (all.bundles.find(bundle) == nullptr) return none();
-  if (hamlyn::am::handling != nullptr) return AM_ERR_IN_USE;
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   all.endpoints.each([&](ep_t handle, CEndpoint& endpoint) {
     if (endpoint.in == bundle) AM_FreeEndpoint(handle);
   });
@@ -213,13 +223,14 @@ int AM_FreeBundle(eb_t bundle) {
 }
 
 int AM_MoveEndpoint(ep_t endpoint, eb_t from, eb_t to) {
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
   CEndpoint* const which = all.endpoints.find(endpoint);
   CBundle* const there = all.bundles.find(to);
   if (which == nullptr || there == nullptr || all.bundles.find(from) == nullptr) return none();
   if (which->in != from) return AM_ERR_BAD_ARG;
-  const Result result = which->endpoint.move_to(there->bundle);
+  const Result result = which->move_to(there->bundle);
   if (result == Result::ok) which->in = to;
   return answer(result);
 }
@@ -422,12 +433,7 @@ int AM_GetDestEndpoint(void* token, ep_t* endpoint) {
   if (token == nullptr || endpoint == nullptr) return AM_ERR_BAD_ARG;
   const Endpoint* const of = static_cast<Token*>(token)->endpoint();
   if (of == nullptr) return AM_ERR_BAD_ARG;
-  ep_t found = nullptr;
-  registry().endpoints.each([&](ep_t handle, CEndpoint& each) {
-    if (&each.endpoint == of) found = handle;
-  });
-  if (found == nullptr) return AM_ERR_BAD_ARG;
-  *endpoint = found;
+  *endpoint = static_cast<const CEndpoint*>(of)->handle;  // tokens of this interface are of its endpoints
   return AM_OK;
 }
 

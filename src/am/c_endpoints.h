@@ -78,12 +78,11 @@ struct CBundle {
   hamlyn::am::Bundle bundle;
 };
 
-struct CEndpoint {
-  CEndpoint(CBundle& bundle, eb_t of) : in(of), endpoint(bundle.bundle) {}
+struct CEndpoint : hamlyn::am::Endpoint {
+  CEndpoint(CBundle& bundle, eb_t of) : Endpoint(bundle.bundle), in(of) {}
 
   eb_t in;
-  ep_t handle = nullptr;
-  hamlyn::am::Endpoint endpoint;
+  ep_t handle = nullptr;  // written before anybody has it
 };
 
 // Made by AM_Init.
@@ -102,7 +101,7 @@ struct Registry {
 };
 Registry& registry() noexcept;
 
-// Makes the process's interface if this is the first. AM_OK, AM_ERR_RESOURCE.
+// Makes the process's interface if this is the first. AM_OK, AM_ERR_RESOURCE, AM_ERR_IN_USE.
 int init() noexcept;
 
 }  // namespace hamlyn::internal_::am

@@ -38,7 +38,7 @@ __attribute__((always_inline)) inline int with(ep_t handle, int index, What what
     return none();
   if (index < 0) [[unlikely]]
     return AM_ERR_BAD_ARG;
-  return static_cast<int>(what(found->endpoint, static_cast<std::uint32_t>(index)));
+  return static_cast<int>(what(*found, static_cast<std::uint32_t>(index)));
 }
 
 template <class... Ints>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "am/c_endpoints.h"
+#include "am/inside.h"
 #include "am/machine.h"
 #include "base/immortal.h"
 #include "base/random.h"
@@ -32,6 +33,7 @@ struct Spmd {
 constinit base::Immortal<Spmd> part;
 
 constexpr std::chrono::microseconds kBetweenPolls{200};
+constexpr std::uint32_t kPollsAtOnce = 256;
 
 // Told to the others by each rank.
 struct Told {
@@ -44,10 +46,12 @@ template <class Meet>
 int meet(Meet once) noexcept {
   Spmd& spmd = part.value;
   if (spmd.job == nullptr) return AM_ERR_NOT_INIT;
+  if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   try {
     for (;;) {
       const Status status = once(*spmd.job);
-      AM_Poll(spmd.bundle);
+      if (CBundle* const bundle = registry().bundles.find(spmd.bundle))
+        static_cast<void>(bundle->bundle.poll(kPollsAtOnce));
       if (status == Status::ok) return AM_OK;
       if (status == Status::too_long || status == Status::refused) return AM_ERR_BAD_ARG;
       if (status != Status::timed_out) return AM_ERR_RESOURCE;

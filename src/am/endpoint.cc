@@ -1,9 +1,11 @@
 // Endpoints: requests, replies, and their handlers; and how a bundle is polled.
 #include "hamlyn/am/endpoint.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -24,36 +26,54 @@ namespace {
 constexpr std::size_t kMostAsync = std::size_t{1} << 20;  // bytes that are copied, so as not to wait
 constexpr std::uint32_t kPollEach = 8;                    // requests
 
-// The default for what comes back.
-[[noreturn]] void say_and_end(const Returned& returned) {
+// The default for what comes back: a program that sends to whom it cannot is wrong. Whoever asked it for
+// something and does not take the answer must not end it.
+void say_and_end(const Returned& returned) {
+  if (returned.operation >= Operation::reply_short && returned.operation <= Operation::reply_long) return;
   std::fprintf(stderr, "hamlyn: active message: %s to handler %u has come back: %s\n",
                name(returned.operation), static_cast<unsigned>(returned.handler), name(returned.why));
-  std::exit(1);
+  std::_Exit(1);  // locks are held: nothing else of the program is to run
 }
 
-// A number that the environment gives, or `otherwise`.
-std::size_t from_environment(const char* variable, std::size_t otherwise) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr || *text == '\0') return otherwise;
-  char* end = nullptr;
-  const unsigned long long value = std::strtoull(text, &end, 10);
-  if (*end != '\0')
-    throw Error(ErrorCode::invalid_argument, std::string(variable) + " is to be a number, and is " + text);
-  return value;
+// A setting of an endpoint: an option, or a variable of the environment if that is 0.
+struct Setting {
+  const char* option;
+  const char* variable;
+  std::size_t otherwise;
+  std::size_t least, most, multiple_of;
+  const char* range;
+};
+constexpr Setting kCredits{
+    "EndpointOptions::credits", "HAMLYN_AM_CREDITS", 128, 1, internal_::am::kMostCredits, 1, "1 to 512"};
+constexpr Setting kRing{"EndpointOptions::ring",
+                        "HAMLYN_AM_RING",
+                        65536,
+                        internal_::am::kLeastRing,
+                        internal_::am::kMostRing,
+                        internal_::am::kUnit,
+                        "32768 to 1048576 bytes, a multiple of 64"};
+
+// Throws Error: invalid_argument, with the setting's name, its range, and what it is.
+std::size_t value_of(const Setting& setting, std::size_t option) {
+  const char* text = option == 0 ? std::getenv(setting.variable) : nullptr;
+  if (text != nullptr && *text == '\0') text = nullptr;
+  std::size_t value = option != 0 ? option : setting.otherwise;
+  bool good = true;
+  if (text != nullptr) {
+    const char* const end = text + std::strlen(text);
+    const std::from_chars_result read = std::from_chars(text, end, value);
+    good = read.ec == std::errc{} && read.ptr == end;
+  }
+  if (good && value >= setting.least && value <= setting.most && value % setting.multiple_of == 0)
+    return value;
+  throw Error(ErrorCode::invalid_argument, std::string(text != nullptr ? setting.variable : setting.option) +
+                                               " is to be " + setting.range + ", and is " +
+                                               (text != nullptr ? text : std::to_string(value)));
 }
 
 internal_::am::Limits limits_of(const EndpointOptions& options) {
-  internal_::am::Limits out;
-  const std::size_t credits =
-      options.credits != 0 ? options.credits : from_environment("HAMLYN_AM_CREDITS", 128);
-  out.ring = options.ring != 0 ? options.ring : from_environment("HAMLYN_AM_RING", 65536);
-  if (credits == 0 || credits > internal_::am::kMostCredits)
-    throw Error(ErrorCode::invalid_argument, "an endpoint has 1 to 512 credits");
-  if (out.ring < internal_::am::kLeastRing || out.ring > internal_::am::kMostRing ||
-      out.ring % internal_::am::kUnit != 0)
-    throw Error(ErrorCode::invalid_argument, "a ring has 32 KiB to 1 MiB, a multiple of 64 bytes");
-  out.credits = static_cast<std::uint32_t>(credits);
-  return out;
+  return {.credits = static_cast<std::uint32_t>(value_of(kCredits, options.credits)),
+          .ring = value_of(kRing, options.ring)};
 }
 
 Result answer(internal_::am::Try tried) noexcept {
@@ -156,6 +176,14 @@ Result Bundle::poll() noexcept {
   return Result::ok;
 }
 
+Result Bundle::poll(std::uint32_t times) noexcept {
+  const Entry entry(*inside_);
+  if (!entry || entry.in_handler()) return entry.why();
+  for (; times != 0 && inside_->poll_all(); --times) {
+  }
+  return Result::ok;
+}
+
 // Under the bundle's lock, inside a wait.
 bool Endpoint::Inside::look() noexcept {
   constexpr int kMostAtOnce = 64;
@@ -194,11 +222,11 @@ void Endpoint::Inside::release_lent() noexcept {
 
 // Sleeps until there is something to handle, or `attempt` ends, whose end is `tried`.
 template <class Attempt>
-void Endpoint::Inside::sleep(Bundle::Inside& bundle, Bundle::Inside::Pending& pending, Attempt attempt,
-                             Try& tried) noexcept {
+void Endpoint::Inside::sleep(Call& call, Attempt attempt, Try& tried) noexcept {
+  Bundle::Inside& bundle = call.bundle();
   const auto look = [&] {
     const Bundle::Inside::Guard guard(bundle.lock);
-    if (!guard || pending.closing()) return Status::cancelled;
+    if (!guard || call.closing()) return Status::cancelled;
     if (in.load(std::memory_order_relaxed) != &bundle || bundle.look()) return Status::ok;
     tried = attempt();
     return tried != Try::later ? Status::ok : Status::pending;
@@ -207,29 +235,28 @@ void Endpoint::Inside::sleep(Bundle::Inside& bundle, Bundle::Inside::Pending& pe
 }
 
 template <class Attempt>
-Result Endpoint::Inside::until_taken(Attempt attempt) noexcept {
+Result Endpoint::Inside::until_taken(Call& call, Attempt attempt) noexcept {
   Rest rest;
-  Bundle::Inside* bundle = nullptr;
-  std::optional<Bundle::Inside::Pending> pending;  // of that one
-  for (Try tried = Try::later; tried == Try::later;) {
+  for (;;) {
+    bool stays = false;
     {
       const Entry entry(*this);
       if (!entry || entry.in_handler()) return entry.why();
-      if (std::exchange(bundle, &entry.bundle()) != &entry.bundle()) pending.reset();
-      tried = attempt();
-      if (tried == Try::later && bundle->poll_all()) rest.found();
+      stays = call.begin(entry.bundle());
+      if (call.closing()) return Result::not_init;
+      if (const Try tried = attempt(); tried != Try::later) return answer(tried);
+      if (!std::exchange(call.waited, true)) ++machine.statistics.waits;
+      if (entry.bundle().poll_all()) rest.found();
     }
-    if (tried != Try::later) return answer(tried);
-    if (!pending) {
-      pending.emplace(bundle->lock, bundle->calls);
-      if (!pending->enter()) return Result::not_init;
+    if (!stays) {
+      call.leave();
+      continue;
     }
-    if (pending->closing()) return Result::not_init;
     if (rest.goes_on()) continue;
-    sleep(*bundle, *pending, attempt, tried);
+    Try tried = Try::later;
+    sleep(call, attempt, tried);
     if (tried != Try::later) return answer(tried);
   }
-  return Result::not_init;
 }
 
 __attribute__((always_inline)) inline Result Endpoint::Inside::request(std::uint32_t index,
@@ -242,9 +269,23 @@ __attribute__((always_inline)) inline Result Endpoint::Inside::request(std::uint
     if (++requests % kPollEach == 0) static_cast<void>(entry.bundle().poll_all());
     if (tried != Try::later) [[likely]]
       return answer(tried);
-    ++machine.statistics.waits;
   }
-  return until_taken([&] { return machine.request(index, leaving); });
+  Call call(*this);
+  return until_taken(call, [&] { return machine.request(index, leaving); });
+}
+
+// The data first, then the message.
+Result Endpoint::Inside::request_long(std::uint32_t index, Leaving& leaving) noexcept {
+  Call call(*this);
+  Moving moving;
+  Result result = until_taken(call, [&] { return machine.begin_long(index, leaving, moving); });
+  if (result != Result::ok || moving.pair == 0) return result;
+  result = until_taken(call, [&] { return machine.moved(moving) == Status::pending ? Try::later : Try::ok; });
+  if (result == Result::ok)
+    result = until_taken(call, [&] { return machine.end_long(moving, leaving, false); });
+  if (result == Result::ok) return result;
+  if (const Entry entry(*this); entry) machine.cancel(moving);  // the data is the caller's again
+  return result;
 }
 
 // Handles what has come: the other side's segment may be another now.
@@ -255,15 +296,6 @@ Result Endpoint::Inside::hear_all() noexcept {
   for (int left = kMost; left != 0 && poll(); --left) {
   }
   return Result::ok;
-}
-
-// Waits until the data is the caller's again.
-Result Endpoint::Inside::wait_until_moved(const Moving& moving) noexcept {
-  const Result result =
-      until_taken([&] { return machine.moved(moving) == Status::pending ? Try::later : Try::ok; });
-  if (result == Result::ok) return result;
-  if (const Entry entry(*this); entry) machine.cancel(moving);
-  return result;
 }
 
 Result Endpoint::request(std::uint32_t index, HandlerNumber handler, Arguments arguments) noexcept {
@@ -293,13 +325,8 @@ Result Endpoint::request_to(std::uint32_t index, std::uint64_t offset, HandlerNu
                                  .data = data,
                                  .offset = offset,
                                  .length = data.size()};
-  Inside::Moving moving;
   if (const Result heard = inside_->hear_all(); heard != Result::ok) return heard;
-  Result result = inside_->until_taken([&] { return inside_->machine.begin_long(index, leaving, moving); });
-  if (result != Result::ok || moving.pair == 0) return result;
-  result = inside_->wait_until_moved(moving);
-  if (result != Result::ok) return result;
-  return inside_->until_taken([&] { return inside_->machine.end_long(moving, leaving, false); });
+  return inside_->request_long(index, leaving);
 }
 
 Result Endpoint::request_to_async(std::uint32_t index, std::uint64_t offset, HandlerNumber handler,
@@ -323,10 +350,10 @@ Result Endpoint::request_to_async(std::uint32_t index, std::uint64_t offset, Han
                                  .offset = offset,
                                  .length = data.size()};
   Inside::Moving moving;
-  const Result result = answer(inside_->machine.begin_long(index, leaving, moving));
+  Result result = answer(inside_->machine.begin_long(index, leaving, moving));
   if (result == Result::ok && moving.pair != 0) {
-    static_cast<void>(inside_->machine.end_long(moving, leaving, true));
-    inside_->lent.push_back({std::move(copy), moving});
+    result = answer(inside_->machine.end_long(moving, leaving, true));
+    inside_->lent.push_back({std::move(copy), moving});  // it has room
   }
   static_cast<void>(entry.bundle().poll_all());
   return result;
@@ -407,6 +434,7 @@ Endpoint::~Endpoint() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
+  static_cast<void>(inside_->calls.close_and_drain<Entry>(*inside_, [&] { bundle.waiting.changed(); }));
   // Nobody polls those of the same bundle meanwhile.
   const auto answers = [&](const Name& name) {
     return std::ranges::none_of(bundle.endpoints, [&](const auto* of) { return of->machine.is_of(name); });
@@ -429,20 +457,35 @@ const Name& Endpoint::name() const noexcept { return inside_->machine.name(); }
 
 Result Endpoint::move_to(Bundle& to) noexcept {
   Bundle::Inside& other = *to.inside_;
-  const Entry here(*inside_);
-  if (!here || here.in_handler()) return here.why();
-  if (&here.bundle() == &other) return Result::ok;
-  if (&here.bundle().interface != &other.interface) return Result::bad_argument;
-  const Entry there(other);
-  if (!there) return there.why();
+  for (;;) {
+    Bundle::Inside* from = nullptr;
+    {
+      const Entry here(*inside_);
+      if (!here || here.in_handler()) return here.why();
+      from = &here.bundle();
+    }
+    if (from == &other) return Result::ok;
+    if (&from->interface != &other.interface) return Result::bad_argument;
+    // Two threads that move endpoints to and fro take the locks in the same order.
+    const bool first = std::less<>{}(from, &other);
+    const Entry one(first ? *from : other);
+    const Entry two(first ? other : *from);
+    if (!one || !two) return one ? two.why() : one.why();
+    if (inside_->in.load(std::memory_order_relaxed) != from) continue;  // another thread has moved it
+    return inside_->move(*from, other);
+  }
+}
+
+// Under the locks of both.
+Result Endpoint::Inside::move(Bundle::Inside& from, Bundle::Inside& to) noexcept {
   try {
-    other.endpoints.push_back(inside_.get());
+    to.endpoints.push_back(this);
   } catch (const std::bad_alloc&) {
     return Result::resource;
   }
-  std::erase(here.bundle().endpoints, inside_.get());
-  inside_->in.store(&other, std::memory_order_release);
-  other.waiting.changed();
+  std::erase(from.endpoints, this);
+  in.store(&to, std::memory_order_release);
+  to.waiting.changed();
   return Result::ok;
 }
 

@@ -43,25 +43,42 @@ struct Bundle::Inside {
   std::atomic<const void*> handler{nullptr};
 };
 
-// The interface in a bundle's handler of which this thread is.
-inline thread_local const Interface* handling __attribute__((tls_model("initial-exec"))) = nullptr;
-
-// While a handler runs, in the thread that holds the bundle's lock.
+// While a handler runs, in the thread that holds the bundle's lock. It may poll a bundle of another
+// interface, whose handlers run then inside of it.
 class Handling {
  public:
-  explicit Handling(Bundle::Inside& bundle) noexcept : bundle_(bundle) {
+  explicit Handling(Bundle::Inside& bundle) noexcept : bundle_(bundle), outer_(innermost) {
     bundle.handler.store(internal_::base::RealThreads::self(), std::memory_order_relaxed);
-    handling = &bundle.interface;
+    innermost = this;
   }
   ~Handling() {
-    handling = nullptr;
+    // In a simulation a thread runs several processes, whose handlers end in any order.
+    const Handling** at = &innermost;
+    while (*at != this) at = &(*at)->outer_;
+    *at = outer_;
     bundle_.handler.store(nullptr, std::memory_order_relaxed);
   }
   Handling(const Handling&) = delete;
   Handling& operator=(const Handling&) = delete;
 
+  // Whether this thread is in a handler, and not in a child that was forked in one; in one of a bundle of
+  // that interface.
+  static bool any() noexcept {
+    const Handling* at = innermost;
+    while (at != nullptr && at->bundle_.waiting.forked()) at = at->outer_;
+    return at != nullptr;
+  }
+  static bool of(const Interface& interface) noexcept {
+    const Handling* at = innermost;
+    while (at != nullptr && &at->bundle_.interface != &interface) at = at->outer_;
+    return at != nullptr;
+  }
+
  private:
+  static inline thread_local const Handling* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+
   Bundle::Inside& bundle_;
+  mutable const Handling* outer_;
 };
 
 struct Token::Inside {
@@ -71,7 +88,12 @@ struct Token::Inside {
   Machine::Delivery* delivery = nullptr;  // null: it is over
 };
 
+class Entry;
+
 struct Endpoint::Inside {
+  // A call that waits holds the endpoint, and the bundle that it is in.
+  using Pending = internal_::base::PendingCall<Entry, const Inside>;
+  class Call;
   using Machine = internal_::am::Machine<internal_::am::SlotsPort>;
   using Delivery = Machine::Delivery;
   using Leaving = internal_::am::Leaving;
@@ -90,24 +112,27 @@ struct Endpoint::Inside {
   void hand_back() noexcept;
   void hear_the_last() noexcept;
   void release_lent() noexcept;
+  // Also under the other bundle's.
+  Result move(Bundle::Inside& from, Bundle::Inside& to) noexcept;
 
   // --- under no lock
 
   // Tries until it is taken, and polls meanwhile.
   template <class Attempt>
-  Result until_taken(Attempt attempt) noexcept;
+  Result until_taken(Call& call, Attempt attempt) noexcept;
   template <class Attempt>
-  void sleep(Bundle::Inside& bundle, Bundle::Inside::Pending& pending, Attempt attempt, Try& tried) noexcept;
+  void sleep(Call& call, Attempt attempt, Try& tried) noexcept;
   template <class What>
   Result locked(What what) noexcept;
   Result request(std::uint32_t index, Leaving& leaving) noexcept;
+  Result request_long(std::uint32_t index, Leaving& leaving) noexcept;
   Result hear_all() noexcept;
-  Result wait_until_moved(const Moving& moving) noexcept;
 
   Endpoint& self;
   // Changed by move_to, under the locks of both bundles. Release there, acquire in Entry, which looks again
   // when it has the lock.
   std::atomic<Bundle::Inside*> in;
+  internal_::base::PendingCalls calls;
   // Data that leaves, and is nobody else's.
   struct Lent {
     std::unique_ptr<std::byte[]> bytes;
@@ -142,14 +167,14 @@ class Entry {
   bool in_handler() const noexcept { return in_handler_; }
   // Why not.
   Result why() const noexcept {
-    return in_handler_ || handling == &bundle_->interface ? Result::in_use : Result::not_init;
+    return in_handler_ || Handling::of(bundle_->interface) ? Result::in_use : Result::not_init;
   }
 
  private:
   void enter() noexcept {
     in_handler_ = bundle_->handler.load(std::memory_order_relaxed) == internal_::base::RealThreads::self();
     // A handler of another bundle must not wait for this one.
-    if (!in_handler_ && handling != &bundle_->interface) [[likely]]
+    if (!in_handler_ && !Handling::of(bundle_->interface)) [[likely]]
       held_ = bundle_->lock.enter();
   }
 
@@ -167,6 +192,33 @@ inline Entry::Entry(const Endpoint::Inside& endpoint) noexcept
       held_ = bundle_->lock.enter();
     }
 }
+
+// One call that waits.
+class Endpoint::Inside::Call {
+ public:
+  explicit Call(Inside& endpoint) noexcept : here_(endpoint, endpoint.calls) {}
+
+  // Under the lock of that bundle. False: the endpoint has moved to it since; `leave`, and begin again.
+  bool begin(Bundle::Inside& bundle) noexcept {
+    here_.begin();
+    if (!there_) {
+      bundle_ = &bundle;
+      there_.emplace(bundle.lock, bundle.calls);
+      there_->begin();
+    }
+    return bundle_ == &bundle;
+  }
+  void leave() noexcept { there_.reset(); }
+  bool closing() const noexcept { return here_.closing() || there_->closing(); }
+  Bundle::Inside& bundle() const noexcept { return *bundle_; }
+
+  bool waited = false;  // and was counted
+
+ private:
+  Bundle::Inside* bundle_ = nullptr;
+  std::optional<Bundle::Inside::Pending> there_;
+  Pending here_;  // goes before `there_`: it takes that bundle's lock
+};
 
 }  // namespace am
 

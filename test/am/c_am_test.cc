@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -45,6 +46,12 @@ void forbidden(void* token) {
   wrong += AM_RequestXferAsync0(endpoint, 0, 0, 1, "", 1) != AM_ERR_IN_USE;
   wrong += AM_GetXfer0(endpoint, 0, 0, 1, 1, 0) != AM_ERR_IN_USE;
   wrong += AM_FreeEndpoint(endpoint) != AM_ERR_IN_USE;
+  eb_t bundle = nullptr;
+  wrong += AM_Init() != AM_ERR_IN_USE;
+  wrong += AM_Terminate() != AM_ERR_IN_USE;
+  wrong += AM_AllocateBundle(AM_SEQ, &bundle) != AM_ERR_IN_USE;
+  wrong += AM_AllocateEndpoint(bundle, &endpoint, nullptr) != AM_ERR_IN_USE;
+  wrong += AM_MoveEndpoint(endpoint, bundle, bundle) != AM_ERR_IN_USE;
   ++calls;
 }
 void back(int status, op_t, void* argblock) {
@@ -329,6 +336,70 @@ TEST_F(AmC, a_forked_child_has_none_of_it) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+// Runs `what` in a forked child, with an endpoint of its own that has itself as translation 0. Its exit
+// status.
+template <class What>
+int in_child(What what) {
+  const pid_t child = fork();
+  if (child == 0) {
+    eb_t bundle = nullptr;
+    ep_t endpoint = nullptr;
+    en_t name;
+    const bool made = AM_Init() == AM_OK && AM_AllocateBundle(AM_SEQ, &bundle) == AM_OK &&
+                      AM_AllocateEndpoint(bundle, &endpoint, &name) == AM_OK &&
+                      AM_SetTag(endpoint, kTag) == AM_OK && AM_Map(endpoint, 0, name, kTag) == AM_OK;
+    _exit(made ? what(bundle, endpoint) : 99);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST_F(AmC, a_request_that_comes_back_ends_the_process_and_runs_nothing_else_of_it) {
+  EXPECT_EQ(in_child([](eb_t polled, ep_t of) {
+              std::atexit([] { _exit(98); });
+              AM_Request0(of, 0, 99);
+              for (;;) AM_Poll(polled);
+              return 0;
+            }),
+            1);
+}
+
+TEST_F(AmC, a_reply_that_comes_back_does_not_end_the_process) {
+  EXPECT_EQ(in_child([](eb_t polled, ep_t of) {
+              AM_SetHandler(
+                  of, 1, +[](void* token) { AM_ReplyXfer0(token, 0, 2, "", 1); });  // there is no segment
+              AM_SetHandler(
+                  of, 3, +[](void* token) { AM_Reply0(token, 99); });
+              AM_Request0(of, 0, 1);
+              AM_Request0(of, 0, 3);
+              am_statistics_t statistics{};
+              while (statistics.returned != 2) {
+                AM_Poll(polled);
+                AM_GetStatistics(of, &statistics);
+              }
+              for (int i = 0; i != 10; ++i) AM_Poll(polled);
+              return 5;
+            }),
+            5);
+}
+
+int child_status = 0;
+
+TEST_F(AmC, a_child_that_is_forked_in_a_handler_begins_anew) {
+  ASSERT_EQ(AM_SetHandler(
+                endpoint, 5,
+                +[](void*) {
+                  child_status = in_child([](eb_t, ep_t) { return 5; });
+                  ++calls;
+                }),
+            AM_OK);
+  EXPECT_EQ(AM_Request0(endpoint, 0, 5), AM_OK);
+  poll_until(calls, 1);
+  EXPECT_EQ(child_status, 5);
 }
 
 TEST(AmNotInit, all_calls_say_so) {

@@ -246,26 +246,44 @@ TEST(HostedAm, tells_of_each_request_whichever_moment_the_other_side_dies_at) {
 TEST(HostedAm, a_process_that_computes_delays_only_those_who_ask_it) {
   Hosted hosted;
   Book book;
-  bool over = false;
+  bool computes = false, over = false;
   for (int i = 0; i != 2; ++i)
     hosted.add([&, i](Hosted& all) {
       AmEnd end(all);
-      end.good(end.endpoint.set_handler(
-                   kAsk, [&](Token& token, const Arrival&) { end.good(token.reply(kAnswer), "a reply"); }),
+      end.good(end.endpoint.set_handler(kAsk,
+                                        [&](Token& token, const Arrival&) {
+                                          end.good(token.reply(kAnswer, std::array{i}), "a reply");
+                                        }),
                "a handler");
       book.names[i] = end.endpoint.name();
-      if (i == 1) end.poll_until([&] { return over; });
-      while (!over) all.host.pause(100'000);  // it computes
+      if (i == 0) {
+        end.poll_until([&] { return computes; });
+        while (computes) all.host.pause(100'000);
+      }
+      end.poll_until([&] { return over; });
     });
   hosted.add([&](Hosted& all) {
     AmEnd end(all);
-    int answered = 0;
-    end.good(end.endpoint.set_handler(kAnswer, [&](Token&, const Arrival&) { ++answered; }), "a handler");
+    std::array<int, 2> answered{};
+    end.good(end.endpoint.set_handler(kAnswer,
+                                      [&](Token&, const Arrival& arrival) {
+                                        ++answered[static_cast<std::size_t>(arrival.arguments[0])];
+                                      }),
+             "a handler");
     while (book.names.size() != 2) all.host.pause(1000);
-    for (int i = 0; i != 2; ++i)
-      end.good(end.endpoint.map(static_cast<std::uint32_t>(i), book.names[i], 7), "a mapping");
+    for (std::uint32_t i = 0; i != 2; ++i) {
+      end.good(end.endpoint.map(i, book.names[static_cast<int>(i)], 7), "a mapping");
+      end.good(end.endpoint.request(i, kAsk), "a request");
+    }
+    all.expect(end.poll_until([&] { return answered[0] == 1 && answered[1] == 1; }), "both answer");
+    computes = true;
+    all.host.pause(1'000'000);
+    for (int i = 0; i != 10; ++i) end.good(end.endpoint.request(0, kAsk), "a request to who computes");
     for (int i = 0; i != 50; ++i) end.good(end.endpoint.request(1, kAsk), "a request");
-    all.expect(end.poll_until([&] { return answered == 50; }), "who polls answers");
+    all.expect(end.poll_until([&] { return answered[1] == 51; }), "who polls answers");
+    all.expect(answered[0] == 1, "who computes has not answered");
+    computes = false;
+    all.expect(end.poll_until([&] { return answered[0] == 11; }), "and does when it polls");
     over = true;
   });
   hosted.run();

@@ -32,6 +32,8 @@ TEST_F(AmJobs, run_with_one_credit) {
 TEST_F(AmJobs, say_that_a_setting_is_none) {
   const Finished finished = run("1", "1", {.environment = {{"HAMLYN_AM_CREDITS", "513"}}});
   EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("HAMLYN_AM_CREDITS is to be 1 to 512, and is 513"), std::string::npos)
+      << finished.err;
 }
 #endif
 

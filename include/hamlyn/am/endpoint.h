@@ -38,6 +38,8 @@ class Bundle {
   // Handles what has come, at most one message of each endpoint, and lets leave what had to wait. ok; in_use:
   // called by a handler; not_init.
   Result poll() noexcept;
+  // Does that until nothing is there, at most so many times.
+  Result poll(std::uint32_t times) noexcept;
   // Whether `wait` waits for messages. At first it does not.
   bool events() const noexcept;
   void set_events(bool wanted) noexcept;
@@ -143,7 +145,8 @@ class Endpoint {
   Result set_handler_any(HandlerNumber& number, Handler handler) noexcept;
   std::uint32_t handlers() const noexcept;  // 256 at first
   Result set_handlers(std::uint32_t count) noexcept;
-  // Called with what comes back. The default says it on standard error and ends the process.
+  // Called with what comes back. The default passes over replies; of a request it says so on standard error,
+  // and ends the process by _Exit.
   Result on_return(ReturnHandler handler) noexcept;
   // Called before and after each handler; null: nothing is.
   Result set_hooks(Hook before, Hook after) noexcept;

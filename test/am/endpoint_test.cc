@@ -1,0 +1,151 @@
+// Endpoints and bundles of one process, and its threads: what they do to each other.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "hamlyn/am.h"
+#include "test/support/command.h"
+#include "test/support/daemon.h"
+
+namespace hamlyn::test {
+namespace {
+
+using am::Arrival;
+using am::Bundle;
+using am::Endpoint;
+using am::Result;
+using am::Token;
+
+constexpr am::Tag kEndTag = 7;
+constexpr am::HandlerNumber kEndAsk = 1;
+
+class AmEndpoints : public testing::Test {
+ protected:
+  std::unique_ptr<Endpoint> make(Bundle& bundle, const am::EndpointOptions& options = {}) {
+    auto out = std::make_unique<Endpoint>(bundle, options);
+    EXPECT_EQ(out->set_tag(kEndTag), Result::ok);
+    return out;
+  }
+
+  Folder folder_;
+  Daemon daemon_{folder_.file("node")};
+  Interface interface {
+    { .node = folder_.file("node") }
+  };
+  Bundle one{interface}, two{interface};
+};
+
+TEST_F(AmEndpoints, end_the_calls_that_wait_in_them_when_they_go) {
+  const auto deaf = make(two);
+  ASSERT_EQ(deaf->set_handler(kEndAsk, [](Token&, const Arrival&) {}), Result::ok);
+  std::vector<std::byte> memory(4096);
+  ASSERT_EQ(deaf->set_segment(memory), Result::ok);
+  for (int round = 0; round != 2; ++round) {
+    auto goes = make(one, {.credits = 1});
+    ASSERT_EQ(goes->map(0, deaf->name(), kEndTag), Result::ok);
+    std::atomic<bool> first_over{false}, goes_on{false};
+    Result result = Result::ok;
+    std::thread caller([&] {
+      EXPECT_EQ(goes->request(0, kEndAsk), Result::ok);
+      first_over = true;
+      while (!goes_on) std::this_thread::yield();
+      while (result == Result::ok)
+        result = round == 0 ? goes->request(0, kEndAsk)
+                            : goes->request_to(0, 0, kEndAsk, std::array<std::byte, 8>{});
+    });
+    while (!first_over) EXPECT_EQ(two.poll(), Result::ok);
+    const std::uint64_t waits = goes->statistics().waits;
+    goes_on = true;
+    while (goes->statistics().waits == waits) std::this_thread::yield();  // nobody polls the other one now
+    goes.reset();
+    caller.join();
+    EXPECT_EQ(result, Result::not_init);
+  }
+}
+
+TEST_F(AmEndpoints, move_to_and_fro_by_two_threads) {
+  const auto first = make(one), second = make(two);
+  const auto move = [&](Endpoint& which, Bundle& here, Bundle& there) {
+    for (int i = 0; i != 3000; ++i) {
+      EXPECT_EQ(which.move_to(i % 2 == 0 ? there : here), Result::ok);
+      EXPECT_EQ(here.poll(), Result::ok);
+    }
+  };
+  std::thread other([&] { move(*second, two, one); });
+  move(*first, one, two);
+  other.join();
+  // Also one endpoint by both.
+  std::thread another([&] { move(*first, two, one); });
+  move(*first, one, two);
+  another.join();
+}
+
+TEST_F(AmEndpoints, of_another_interface_may_be_polled_in_a_handler_and_those_of_its_own_may_not) {
+  Interface further{{.node = folder_.file("node")}};
+  Bundle there{further};
+  const auto inner = make(there), outer = make(one);
+  int inner_calls = 0, outer_calls = 0;
+  ASSERT_EQ(inner->map(0, inner->name(), kEndTag), Result::ok);
+  ASSERT_EQ(outer->map(0, outer->name(), kEndTag), Result::ok);
+  ASSERT_EQ(inner->set_handler(kEndAsk,
+                               [&](Token&, const Arrival&) {
+                                 ++inner_calls;
+                                 EXPECT_EQ(there.poll(), Result::in_use);
+                                 EXPECT_EQ(two.poll(), Result::in_use);
+                               }),
+            Result::ok);
+  ASSERT_EQ(outer->set_handler(kEndAsk,
+                               [&](Token&, const Arrival&) {
+                                 ++outer_calls;
+                                 EXPECT_EQ(two.poll(), Result::in_use);
+                                 EXPECT_EQ(inner->request(0, kEndAsk), Result::ok);
+                                 while (inner_calls == 0) EXPECT_EQ(there.poll(), Result::ok);
+                                 EXPECT_EQ(two.poll(), Result::in_use);
+                                 EXPECT_EQ(one.poll(), Result::in_use);
+                               }),
+            Result::ok);
+  ASSERT_EQ(outer->request(0, kEndAsk), Result::ok);
+  while (outer_calls == 0) ASSERT_EQ(one.poll(), Result::ok);
+  EXPECT_EQ(two.poll(), Result::ok);
+  EXPECT_EQ(there.poll(), Result::ok);
+}
+
+TEST_F(AmEndpoints, say_which_setting_is_none_and_what_it_may_be) {
+  const auto said = [&](const am::EndpointOptions& options) -> std::string {
+    try {
+      const Endpoint none(one, options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return "nothing";
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_TRUE(has(said({.credits = 513}), "EndpointOptions::credits is to be 1 to 512, and is 513"));
+  EXPECT_TRUE(has(said({.ring = 32769}),
+                  "EndpointOptions::ring is to be 32768 to 1048576 bytes, a multiple of 64, and is 32769"));
+  for (const char* const given : {"0", "513", "-1", "5 ", "many", "99999999999999999999999"}) {
+    ASSERT_EQ(setenv("HAMLYN_AM_CREDITS", given, 1), 0);
+    EXPECT_TRUE(has(said({}), (std::string("HAMLYN_AM_CREDITS is to be 1 to 512, and is ") + given).c_str()));
+    EXPECT_EQ(said({.credits = 5}), "nothing");
+  }
+  unsetenv("HAMLYN_AM_CREDITS");
+}
+
+TEST_F(AmEndpoints, are_polled_until_nothing_is_there) {
+  const auto end = make(one);
+  int heard = 0;
+  ASSERT_EQ(end->map(0, end->name(), kEndTag), Result::ok);
+  ASSERT_EQ(end->set_handler(kEndAsk, [&](Token&, const Arrival&) { ++heard; }), Result::ok);
+  ASSERT_EQ(end->request(0, kEndAsk), Result::ok);
+  while (heard == 0) ASSERT_EQ(one.poll(), Result::ok);
+  for (int i = 0; i != 7; ++i) ASSERT_EQ(end->request(0, kEndAsk), Result::ok);  // the eighth would poll
+  ASSERT_EQ(one.poll(256), Result::ok);
+  EXPECT_EQ(heard, 8);
+}
+
+}  // namespace
+}  // namespace hamlyn::test
