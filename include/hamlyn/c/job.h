@@ -19,7 +19,8 @@ typedef struct hamlyn_job_options {
 } hamlyn_job_options;
 
 // Joins the job that the environment names, or makes a job of one. invalid_argument: also of the environment;
-// not_permitted: the job does not let it in; peer_died, timed_out: the job has ended; out_of_memory, forked.
+// not_permitted: the job does not let it in; peer_died: the job has ended; timed_out: so it has, or it has
+// not answered in time; cancelled, out_of_memory, forked.
 HAMLYN_NODISCARD hamlyn_status hamlyn_job_make(hamlyn_interface* interface, const hamlyn_job_options* options,
                                                hamlyn_job** made);
 HAMLYN_NODISCARD hamlyn_status hamlyn_job_free(hamlyn_job* job);
