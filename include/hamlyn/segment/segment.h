@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "hamlyn/core/interface.h"
 #include "hamlyn/core/mapped_slot.h"
@@ -329,7 +330,8 @@ class Import {
   // throw, says so of the data. timed_out: in that time it has not.
   template <class Enough>
   Status read_until(std::size_t offset, std::span<std::byte> into, Enough enough,
-                    std::chrono::nanoseconds timeout) noexcept {
+                    std::chrono::nanoseconds timeout) noexcept
+      requires(std::is_invocable_r_v<bool, const Enough&, std::span<const std::byte>>) {
     const auto call = [](const void* what, std::span<const std::byte> data) noexcept {
       return static_cast<bool>((*static_cast<const Enough*>(what))(data));
     };
