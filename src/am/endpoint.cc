@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "am/inside.h"
-#include "am/rest.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {
@@ -18,7 +17,6 @@ namespace hamlyn {
 namespace am {
 
 using internal_::am::Kind;
-using internal_::am::Rest;
 using internal_::am::SlotsPort;
 
 namespace {
@@ -236,9 +234,8 @@ void Endpoint::Inside::sleep(Call& call, Attempt attempt, Try& tried) noexcept {
 
 template <class Attempt>
 Result Endpoint::Inside::until_taken(Call& call, Attempt attempt) noexcept {
-  Rest rest;
   for (;;) {
-    bool stays = false;
+    bool stays = false, found = false;
     {
       const Entry entry(*this);
       if (!entry || entry.in_handler()) return entry.why();
@@ -246,13 +243,13 @@ Result Endpoint::Inside::until_taken(Call& call, Attempt attempt) noexcept {
       if (call.closing()) return Result::not_init;
       if (const Try tried = attempt(); tried != Try::later) return answer(tried);
       if (!std::exchange(call.waited, true)) ++machine.statistics.waits;
-      if (entry.bundle().poll_all()) rest.found();
+      found = entry.bundle().poll_all();
     }
     if (!stays) {
       call.leave();
       continue;
     }
-    if (rest.goes_on()) continue;
+    if (found) continue;
     Try tried = Try::later;
     sleep(call, attempt, tried);
     if (tried != Try::later) return answer(tried);
