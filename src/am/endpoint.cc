@@ -447,6 +447,7 @@ Endpoint::~Endpoint() {
     static_cast<void>(
         bundle.waiting.until(told, internal_::library::deadline_in(100ms), bundle.waiting.cancels()));
   const Entry entry(bundle);
+  inside_->machine.say_gone();
   std::erase(bundle.endpoints, inside_.get());
 }
 

@@ -169,6 +169,8 @@ class Machine {
   // that endpoint may say so; otherwise it is enough that the news stands in its ring.
   template <class Answers>
   bool say_bye(Answers answers) noexcept;
+  // Tells those whom that could not be said to.
+  void say_gone() noexcept;
   bool is_of(const Name& name) const noexcept { return key_of(name) == key_of(name_); }
   // The endpoint goes: a message that would have been handled is not.
   void turn_away(Delivery& delivery) noexcept;
@@ -247,8 +249,10 @@ class Machine {
   void greet(Other& pair) noexcept;
   void learn(Other& pair, const Hello& hello) noexcept;
   Other* welcome(std::uint64_t peer, const Hello& hello) noexcept;
-  void refuse(std::uint64_t peer, const Hello& hello) noexcept;
+  void refuse(const Ticket& door, std::uint64_t to, std::uint64_t session, Why why) noexcept;
+  bool begin_anew(Other& pair) noexcept;
   void end(Other& pair, Why why) noexcept;
+  void give_up_requests(Other& pair, Why why) noexcept;
   void let_go(Other& pair) noexcept;
   SegmentNews news_of(Other& pair) noexcept;
   void open_window(Other& pair) noexcept;

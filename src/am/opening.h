@@ -127,12 +127,33 @@ void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> by
     return;
   }
   if (other != nullptr && other->session == hello->session) return;
-  if (other != nullptr && other->session != 0) {  // it has begun anew
-    end(*other, Why::unreachable);
-    other = nullptr;
-  }
+  if (other != nullptr && other->session != 0 && !begin_anew(*other)) other = nullptr;
   if (other == nullptr) other = welcome(peer, *hello);
-  if (other != nullptr) learn(*other, *hello);
+  if (other == nullptr) return;
+  learn(*other, *hello);
+  if (other->state == Other::State::open && other->hello_owed && !other->hello_under_way) greet(*other);
+}
+
+// The other side has begun anew. If nothing of it was heard, this side stays what it is and says so again: it
+// may be this side's hello that the other has begun anew by, and if both did so in turn, neither would end.
+// Otherwise the pair ends. False: it has.
+template <class Port>
+bool Machine<Port>::begin_anew(Other& pair) noexcept {
+  if (pair.expected != 0 || !pair.early.empty()) {
+    end(pair, Why::unreachable);
+    return false;
+  }
+  give_up_requests(pair, Why::unreachable);
+  pair.log = {};
+  pair.asked = {};
+  pair.answered = pair.rejected = 0;
+  pair.told_tag = kNoTag;
+  pair.segment = {};
+  pair.asking = Other::Asking::no;
+  pair.asked_longer = false;
+  pair.ahead.reset();
+  pair.hello_owed = true;
+  return true;
 }
 
 // A pair for somebody who has greeted first. Null: it was refused.
@@ -141,7 +162,7 @@ auto Machine<Port>::welcome(std::uint64_t peer, const Hello& hello) noexcept -> 
   const auto strangers = std::ranges::count_if(
       pairs_, [&](const auto& each) { return each.second->peer == peer && each.second->users == 0; });
   if (pairs_.size() >= kMostPairs || strangers >= kMostOfOneProcess) {
-    refuse(peer, hello);
+    refuse(ticket_of(hello.door, peer, Ticket::kPosted), hello.from, hello.session, Why::congestion);
     return nullptr;
   }
   try {
@@ -149,19 +170,26 @@ auto Machine<Port>::welcome(std::uint64_t peer, const Hello& hello) noexcept -> 
     mark(made);  // it is greeted back
     return &made;
   } catch (const std::exception&) {
-    refuse(peer, hello);
+    refuse(ticket_of(hello.door, peer, Ticket::kPosted), hello.from, hello.session, Why::congestion);
     return nullptr;
   }
 }
 
+// Says to the endpoint of that door and number that this one cannot be sent to.
 template <class Port>
-void Machine<Port>::refuse(std::uint64_t peer, const Hello& hello) noexcept {
-  const Hello answer = protocols::in_wire_order(Hello{.why = static_cast<std::uint16_t>(Why::congestion),
-                                                      .from = own_,
-                                                      .to = hello.from,
-                                                      .session = hello.session});
+void Machine<Port>::refuse(const Ticket& door, std::uint64_t to, std::uint64_t session, Why why) noexcept {
+  const Hello answer = protocols::in_wire_order(
+      Hello{.why = static_cast<std::uint16_t>(why), .from = own_, .to = to, .session = session});
   // If that finds no room, who asks waits until it ends, or we do.
-  port_.say_once(ticket_of(hello.door, peer, Ticket::kPosted), std::as_bytes(std::span(&answer, 1)));
+  port_.say_once(door, std::as_bytes(std::span(&answer, 1)));
+}
+
+// The endpoint goes now. Those whose ring had no room for the news hear it at their door.
+template <class Port>
+void Machine<Port>::say_gone() noexcept {
+  for (auto& [number, pair] : pairs_)
+    if (pair->state == Other::State::open && !pair->said_bye)
+      refuse(door_of(pair->name), number_of(pair->name), pair->session, Why::bad_endpoint);
 }
 
 template <class Port>
@@ -192,6 +220,17 @@ void Machine<Port>::end(Other& pair, Why why) noexcept {
   if (pair.state == Other::State::ended) return;
   pair.state = Other::State::ended;
   pair.why = why;
+  give_up_requests(pair, why);
+  pair.early.clear();
+  if (pair.hello_under_way) port_.unsay(pair.hello_handle);
+  pair.hello_under_way = false;
+  mark(pair);
+  let_go(pair);
+}
+
+// Requests that have left, or were kept, come back. Nothing of what was kept leaves any more.
+template <class Port>
+void Machine<Port>::give_up_requests(Other& pair, Why why) noexcept {
   for (; pair.asked.outstanding() != 0; pair.asked.drop_oldest())
     come_back(why, pair.asked.oldest(), pair.name);
   for (const Kept& kept : pair.kept) {
@@ -208,12 +247,7 @@ void Machine<Port>::end(Other& pair, Why why) noexcept {
               pair.name);
   }
   pair.kept.clear();
-  pair.early.clear();
   pair.promised = 0;
-  if (pair.hello_under_way) port_.unsay(pair.hello_handle);
-  pair.hello_under_way = false;
-  mark(pair);
-  let_go(pair);
 }
 
 // Frees what an ended pair has, as soon as nobody looks at it.

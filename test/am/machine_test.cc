@@ -32,19 +32,30 @@ TEST_F(AmMachine, a_tag_belongs_to_the_mapping_and_is_told_before_the_request) {
 }
 
 TEST_F(AmMachine, a_process_that_begins_anew_is_not_taken_for_what_it_was) {
-  EXPECT_EQ(ask(0, 1), Try::ok);
-  Hello anew{.credits = 1,
-             .from = number_of(world->at(1).name()),
-             .to = number_of(world->at(0).name()),
-             .session = 12345,
-             .ring_bytes = 65536};
-  anew.ring.bound = kSmallRing;
-  AmWorld::Machine::Other& before = pair();
-  world->at(0).hear_hello(2, std::as_bytes(std::span(&anew, 1)));
-  EXPECT_EQ(before.state, AmWorld::Machine::Other::State::ended);
-  EXPECT_TRUE(world->at(0).has_returned());
-  EXPECT_EQ(ask(0, 1), Try::ok);  // to the new one
-  EXPECT_TRUE(open());
+  for (const bool heard : {false, true}) {
+    make({.credits = 4, .ring = 32768});
+    if (heard) {
+      EXPECT_EQ(ask(1, 0), Try::ok);
+      world->settle();
+    }
+    EXPECT_EQ(ask(0, 1), Try::ok);
+    world->lose();
+    Hello anew{.credits = 1,
+               .from = number_of(world->at(1).name()),
+               .to = number_of(world->at(0).name()),
+               .session = 12345,
+               .ring_bytes = 65536};
+    anew.ring.bound = kSmallRing;
+    AmWorld::Machine::Other& before = pair();
+    world->at(0).hear_hello(2, std::as_bytes(std::span(&anew, 1)));
+    EXPECT_EQ(before.state == AmWorld::Machine::Other::State::ended, heard);
+    EXPECT_TRUE(world->at(0).has_returned());
+    EXPECT_EQ(world->at(0).take_returned().why, Why::unreachable);
+    EXPECT_EQ(ask(0, 1), Try::ok);  // to the new one
+    EXPECT_TRUE(open());
+    EXPECT_EQ(pair().session, 12345u);
+    EXPECT_EQ(pair().in_flight(), 1u);
+  }
 }
 
 TEST_F(AmMachine, those_who_send_to_an_endpoint_are_told_that_it_goes) {
@@ -157,6 +168,37 @@ TEST_F(AmMachine, a_pair_ends_with_the_link_that_it_was_greeted_by_and_no_later_
   world->settle();
   ASSERT_EQ(came_back.size(), 1u);
   EXPECT_EQ(came_back[0].why, Why::unreachable);
+}
+
+// Each side takes the other's greeting for a new beginning.
+TEST_F(AmMachine, a_greeting_that_was_heard_after_its_link_had_ended_begins_no_row_without_an_end) {
+  make({.credits = 4, .ring = 32768}, 4);
+  ASSERT_EQ(world->at(3).map(0, world->at(0).name(), kTag), Result::ok);
+  EXPECT_TRUE(world->arrive());
+  world->cut(0, 3);  // there is another link, and the hello stands there still
+  int turns = 0;
+  for (bool moved = true; moved && turns != 1000; ++turns) {
+    moved = world->arrive();
+    moved |= world->poll(0);
+    moved |= world->poll(3);
+  }
+  EXPECT_LT(turns, 1000);
+  EXPECT_EQ(ask(3, 0), Try::ok);
+  world->settle();
+  EXPECT_EQ(handled[0] + static_cast<int>(came_back.size()), 1);
+}
+
+TEST_F(AmMachine, those_whose_ring_has_no_room_hear_at_their_door_that_an_endpoint_has_gone) {
+  EXPECT_EQ(ask(0, 1), Try::ok);
+  world->lose();
+  world->crowded = 100;
+  EXPECT_FALSE(world->at(1).say_bye(all_answer));
+  world->crowded = 0;
+  world->at(1).say_gone();
+  world->free(1);
+  world->settle();
+  ASSERT_EQ(came_back.size(), 1u);
+  EXPECT_EQ(came_back[0].why, Why::bad_endpoint);
 }
 
 TEST_F(AmMachine, hellos_that_are_under_way_are_taken_back_when_it_goes) {
