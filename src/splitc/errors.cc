@@ -1,4 +1,5 @@
 // Refusals, and what a rank says of others that have ended.
+#include "library/no_link.h"
 #include "splitc/runtime.h"
 
 namespace hamlyn::internal_::splitc {
@@ -58,7 +59,8 @@ std::optional<RankEnd> Runtime::first_end() {
 // Says that the link with that rank has ended, and why as far as that is known.
 std::string Runtime::gone(std::uint32_t rank) const {
   const LinkReason why = interface_.why(peers_[rank].interface).reason;
-  return "the link with " + name_of(rank) + " has ended (" + name(why) + ")";
+  const char* const text = why != LinkReason::none ? name(why) : "and was made anew";
+  return "the link with " + name_of(rank) + " has ended (" + text + ")";
 }
 
 // `otherwise` is said if nobody tells which rank has ended, and how.
@@ -79,6 +81,9 @@ void Runtime::fail_by(Status status, std::uint32_t rank) {
     case Status::cancelled:
       fail(ErrorCode::cancelled, "a wait was cancelled");
     default:
+      // By another link than that of the heap's import everything is refused.
+      if (library::link_now(interface_, peers_[rank].interface).serial != peers_[rank].link)
+        fail_ended(gone(rank));
       fail(ErrorCode::not_permitted, std::string(name(status)) + ": " + name_of(rank) + " refuses it");
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "library/no_link.h"
 #include "library/setting.h"
 #include "library/wait/futex.h"
 #include "library/wait/waiting.h"
@@ -146,6 +147,7 @@ void Runtime::open_heaps() {
 void Runtime::open(std::uint32_t rank) {
   try {
     import(rank).open(kPatience);
+    peers_[rank].link = library::link_now(interface_, peers_[rank].interface).serial;
   } catch (const Error& error) {
     fail_ended("the heap of " + name_of(rank) + " was not opened: " + error.what());
   }

@@ -111,6 +111,7 @@ class Runtime {
   struct Peer {
     std::unique_ptr<Import> import;
     std::uint64_t interface = 0;
+    std::uint64_t link = 0;   // serial number of the import's link
     bool puts = false;        // that no fence has asked about
     std::uint64_t sent = 0;   // calls there
     std::uint64_t taken = 0;  // calls from there

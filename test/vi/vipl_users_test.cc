@@ -82,5 +82,27 @@ TEST_F(ViplUsers, are_let_in_where_the_nic_is_open_to_everyone) {
   EXPECT_EQ(one.wait(), 0);
 }
 
+#ifdef HAMLYN_VI_FILES
+TEST_F(ViplUsers, are_served_files_by_the_example) {
+  Folder files{0755};
+  const std::string bytes = noise(1'000'000);
+  write_file(files.file("noise"), bytes);
+  const std::map<std::string, std::string> node{{"HAMLYN_NODE", folder_.file("node")}};
+  Command::Options of_server{.environment = node, .user = kOwner},
+      of_client{.environment = node, .user = kStranger};
+  of_server.environment["HAMLYN_VI_OPEN"] = "everyone";
+  Command server({HAMLYN_VI_FILES, "serve", "files", files.path()}, of_server);
+  for (int client = 0; client != 3; ++client) {
+    const Finished fetched = Command({HAMLYN_VI_FILES, "fetch", "files", "noise"}, of_client).wait();
+    EXPECT_EQ(fetched.status, 0) << fetched.err;
+    EXPECT_TRUE(fetched.out == bytes);
+    const Finished none = Command({HAMLYN_VI_FILES, "fetch", "files", "../noise"}, of_client).wait();
+    EXPECT_EQ(none.status, 1);
+    EXPECT_NE(none.err.find("no file '../noise'"), std::string::npos) << none.err;
+  }
+  EXPECT_TRUE(server.running());
+}
+#endif
+
 }  // namespace
 }  // namespace hamlyn::test
