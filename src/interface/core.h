@@ -137,7 +137,8 @@ class Core {
     HAMLYN_ASSERT(static_cast<int>(lent_) + change >= 0, "only what was counted is counted off");
     lent_ = static_cast<std::uint32_t>(static_cast<int>(lent_) + change);
   }
-  bool something_to_do() noexcept;  // arrived, or able to depart
+  // Whether something has arrived, or is able to depart. Has threads look again that a longer ring may free.
+  bool something_to_do() noexcept;
 
   // Queues, slots.
   Queue* make_queue(std::size_t places);
