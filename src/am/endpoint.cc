@@ -105,8 +105,13 @@ Endpoint::Inside::Inside(Endpoint& of, Bundle::Inside& bundle, const internal_::
 void Endpoint::Inside::hand_back() noexcept {
   const Returned returned = machine.take_returned();
   const Handling now(*in.load(std::memory_order_relaxed));
+  handing_back = true;
   on_return(returned);
+  handing_back = false;
 }
+
+// Whether functions run that were given to this endpoint. They must stay until they have returned.
+bool Endpoint::Inside::calls_out() const noexcept { return token_inside.delivery != nullptr || handing_back; }
 
 __attribute__((always_inline)) inline void Endpoint::Inside::handle(Delivery& delivery) noexcept {
   call_handler(delivery);
@@ -543,6 +548,8 @@ Result Endpoint::set_translations(std::uint32_t count) noexcept {
 Result Endpoint::set_handler(HandlerNumber number, Handler handler) noexcept {
   return inside_->locked([&] {
     if (number == 0 || number >= inside_->handler_count) return Result::bad_argument;
+    const Token::Inside& now = inside_->token_inside;
+    if (now.delivery != nullptr && now.delivery->handler == number) return Result::in_use;
     inside_->machine.set_handler(number, handler != nullptr);
     inside_->handlers[number] = std::move(handler);
     return Result::ok;
@@ -567,6 +574,7 @@ std::uint32_t Endpoint::handlers() const noexcept {
 Result Endpoint::set_handlers(std::uint32_t count) noexcept {
   return inside_->locked([&] {
     if (count == 0 || count > kHandlers) return Result::bad_argument;
+    if (inside_->calls_out()) return Result::in_use;
     for (std::uint32_t number = count; number < inside_->handler_count; ++number) {
       inside_->machine.set_handler(static_cast<HandlerNumber>(number), false);
       inside_->handlers[number] = nullptr;
@@ -577,12 +585,14 @@ Result Endpoint::set_handlers(std::uint32_t count) noexcept {
 }
 Result Endpoint::on_return(ReturnHandler handler) noexcept {
   return inside_->locked([&] {
+    if (inside_->calls_out()) return Result::in_use;
     inside_->on_return = handler != nullptr ? std::move(handler) : say_and_end;
     return Result::ok;
   });
 }
 Result Endpoint::set_hooks(Hook before, Hook after) noexcept {
   return inside_->locked([&] {
+    if (inside_->calls_out()) return Result::in_use;
     inside_->before = std::move(before);
     inside_->after = std::move(after);
     return Result::ok;

@@ -110,6 +110,7 @@ struct Endpoint::Inside {
   void handle(Delivery& delivery) noexcept;
   void call_handler(Delivery& delivery) noexcept;
   void hand_back() noexcept;
+  bool calls_out() const noexcept;
   void hear_the_last() noexcept;
   void release_lent() noexcept;
   // Also under the other bundle's.
@@ -147,6 +148,7 @@ struct Endpoint::Inside {
   Hook before, after;
   Token token;
   Token::Inside token_inside;
+  bool handing_back = false;
   std::optional<Notification> held;  // that a thread took which waited
   std::uint32_t requests = 0;        // since the last poll
 };

@@ -197,7 +197,8 @@ Status Job::Inside::take_answer(std::chrono::nanoseconds timeout, std::string& w
   }
   auto& [outcome, round, bytes, words, first] = *result;
   why = std::move(words);
-  if (outcome != Outcome::met) return outcome == Outcome::ended ? Status::link_ended : Status::refused;
+  if (outcome != internal_::job::Outcome::met)
+    return outcome == internal_::job::Outcome::ended ? Status::link_ended : Status::refused;
   fetching = Fetch{round, bytes, std::move(first), std::nullopt};
   return Status::ok;
 }

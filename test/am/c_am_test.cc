@@ -52,6 +52,12 @@ void forbidden(void* token) {
   wrong += AM_AllocateBundle(AM_SEQ, &bundle) != AM_ERR_IN_USE;
   wrong += AM_AllocateEndpoint(bundle, &endpoint, nullptr) != AM_ERR_IN_USE;
   wrong += AM_MoveEndpoint(endpoint, bundle, bundle) != AM_ERR_IN_USE;
+  // What runs stays until it has returned.
+  wrong += AM_SetHandler(endpoint, 4, count_none) != AM_ERR_IN_USE;
+  wrong += AM_SetHandler(endpoint, 0, back) != AM_ERR_IN_USE;
+  wrong += AM_SetNumHandlers(endpoint, 2) != AM_ERR_IN_USE;
+  wrong += AM_SetCallbacks(endpoint, nullptr, nullptr) != AM_ERR_IN_USE;
+  wrong += AM_SetHandler(endpoint, 5, count_none) != AM_OK;
   ++calls;
 }
 void back(int status, op_t, void* argblock) {

@@ -138,6 +138,8 @@ class Endpoint {
   Result set_translations(std::uint32_t count) noexcept;
 
   // --- what is called here
+  //
+  // in_use: from inside of a handler or hook of this endpoint, but for setting a handler that does not run.
 
   // Sets a handler. null: there is none. bad_argument: 0, which `on_return` sets, or beyond `handlers`.
   Result set_handler(HandlerNumber number, Handler handler) noexcept;
