@@ -169,6 +169,23 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 void add_perf(CLI::App& app, PerfOptions& options) {
   add_measuring(*app.add_subcommand("perf", "Measure this machine's limits and Hamlyn"), options);
 }
+
+void add_logp(CLI::App& app, LogpOptions& options) {
+  CLI::App& command = *app.add_subcommand("logp", "Measure the LogP model's parameters of Hamlyn's layers");
+  command.add_option("--layer", options.layer, "Measure this one; by default each")
+      ->type_name("LAYER")
+      ->check(CLI::IsMember(logp_layers()));
+  command
+      .add_option("--k", options.credits,
+                  "Credits: requests under way at a time, of layers that have them; by default as they do")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint32_t{1}, kMostCredits));
+  command.add_option("--cores", options.cores, "The two processors to measure on")
+      ->type_name("A,B")
+      ->delimiter(',');
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(kExitCodes);
+}
 #endif
 
 // Notes the command, and where its JSON goes: known also where the command line is wrong further on.
@@ -209,6 +226,7 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   add_doctor(app, out.doctor);
 #ifdef HAMLYN_WITH_PERF
   add_perf(app, out.perf);
+  add_logp(app, out.logp);
 #endif
   // Behind "--" stands the program of `hamlyn run`, unless it has begun before.
   const char* const* const behind = std::find(words, words + count, std::string_view("--"));

@@ -5,6 +5,7 @@
 #include "tool/doctor.h"
 #include "tool/ending.h"
 #include "tool/options.h"
+#include "tool/perf/logp/logp.h"
 #include "tool/perf/perf.h"
 #include "tool/run/options.h"
 
@@ -21,6 +22,7 @@ struct CommandLine {
   RunOptions run;
   DoctorOptions doctor;
   PerfOptions perf;
+  LogpOptions logp;
 };
 
 // Throws Failure (kUsage) for whatever cannot be; `out.speaker` then says whose options it was about.

@@ -21,6 +21,7 @@ int run(const CommandLine& line) {
   if (command == "doctor") return run_doctor(line.doctor);
 #ifdef HAMLYN_WITH_PERF
   if (command == "perf") return run_perf(line.perf);
+  if (command == "logp") return run_logp(line.logp);
 #endif
   return kOk;
 }

@@ -67,6 +67,13 @@ void check_cores(Cores cores, const std::vector<int>& allowed) {
   }
 }
 
+Cores cores_for(Cores asked) {
+  const std::vector<int> allowed = allowed_processors();
+  if (asked.first < 0) return choose_cores(allowed);
+  check_cores(asked, allowed);
+  return asked;
+}
+
 void pin(int processor) {
   cpu_set_t set;
   CPU_ZERO(&set);

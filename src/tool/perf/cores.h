@@ -18,6 +18,9 @@ Cores choose_cores(const std::vector<int>& allowed, const std::string& root = "/
 // Throws std::invalid_argument if these cannot be used.
 void check_cores(Cores cores, const std::vector<int>& allowed);
 
+// Cores that somebody has asked for, or, if those are negative, chosen ones. Throws as both of those.
+Cores cores_for(Cores asked);
+
 // Pins the calling thread. Throws std::runtime_error.
 void pin(int processor);
 

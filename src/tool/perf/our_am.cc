@@ -1,11 +1,9 @@
 #include <array>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "hamlyn/am.h"
+#include "tool/perf/am_end.h"
 #include "tool/perf/clock.h"
-#include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
 #include "tool/perf/timing.h"
 #include "tool/perf/touch.h"
@@ -18,45 +16,7 @@ namespace {
 constexpr std::uint64_t kWarmUp = 5000;
 constexpr std::uint64_t kTimed = 50000;
 constexpr am::HandlerNumber kAsk = 1, kAnswer = 2;
-constexpr am::Tag kTag = 7;
 constexpr std::size_t kSegments = 8;  // places of long messages
-
-void good(am::Result result, const char* what) { expect(result == am::Result::ok, what); }
-
-// An endpoint that has the other side's as translation 0.
-class AmEnd {
- public:
-  explicit AmEnd(Party& party, am::EndpointOptions options = {})
-      : bundle_(party.interface()), endpoint(bundle_, options) {
-    good(endpoint.set_tag(kTag), "no tag");
-    // A name is as long as two tickets, at most.
-    std::array<Ticket, 2> name;
-    static_assert(sizeof(am::Name) <= sizeof name);
-    std::memcpy(static_cast<void*>(name.data()), &endpoint.name(), sizeof(am::Name));
-    party.hand_over(name);
-    const std::vector<Ticket> others = party.take_tickets(name.size());
-    am::Name other;
-    std::memcpy(static_cast<void*>(&other), others.data(), sizeof other);
-    good(endpoint.map(0, other, kTag), "no mapping");
-  }
-  void poll() { good(bundle_.poll(), "a poll has failed"); }
-  // Both have said that they are there.
-  void meet() {
-    bool here = false;
-    good(endpoint.set_handler(
-             3, [&](am::Token& token, const am::Arrival&) { good(token.reply(4), "no reply"); }),
-         "no handler");
-    good(endpoint.set_handler(4, [&](am::Token&, const am::Arrival&) { here = true; }), "no handler");
-    good(endpoint.request(0, 3), "no request");
-    while (!here) poll();
-  }
-
- private:
-  am::Bundle bundle_;
-
- public:
-  am::Endpoint endpoint;
-};
 
 // Requests and replies of one kind, in turn. `send` gives a request, or replies.
 template <class Ask, class Answer>

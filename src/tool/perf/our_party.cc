@@ -88,10 +88,14 @@ void Party::throw_trouble(const Notification& arrival) {
   throw std::runtime_error(std::string("no message but a notification of trouble: ") + name(arrival.cause));
 }
 
-void Party::run_or_throw(const char* doing, Status status) {
+void Party::throw_unless_full(const char* doing, Status status) {
   if (status != Status::queue_full && status != Status::no_place && status != Status::connecting) {
     throw_status(doing, status);
   }
+}
+
+void Party::run_or_throw(const char* doing, Status status) {
+  throw_unless_full(doing, status);
   interface_.run();
 }
 

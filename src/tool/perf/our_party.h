@@ -75,11 +75,13 @@ class Party {
   // Sends to the other side's slot in fast mode. `offset` counts from the end of the control bytes. While
   // there is no room the interface is run; nothing is dropped.
   void send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset = 0) {
-    for (;;) {
-      const Status status = terminus_.send_fast(other_, data, word, kControlBytes + offset);
-      if (status == Status::ok) return;
-      run_or_throw("send_fast", status);
-    }
+    while (!try_send_fast(data, word, offset)) interface_.run();
+  }
+  // False: there is no room.
+  bool try_send_fast(std::span<const std::byte> data, std::uint64_t word, std::uint64_t offset = 0) {
+    const Status status = terminus_.send_fast(other_, data, word, kControlBytes + offset);
+    if (status != Status::ok) throw_unless_full("send_fast", status);
+    return status == Status::ok;
   }
   // A row of them.
   void send_fast(std::span<const FastMessage> row) {
@@ -126,7 +128,9 @@ class Party {
  private:
   [[noreturn]] static void throw_trouble(const Notification& arrival);
   static void expect_ok(const char* doing, Status status);
-  // Runs the interface if that may help a send that was answered with `status`.
+  // Throws unless a send that was answered with `status` may be tried again.
+  static void throw_unless_full(const char* doing, Status status);
+  // Runs the interface, or throws so.
   void run_or_throw(const char* doing, Status status);
 
   Interface interface_;

@@ -4,9 +4,7 @@
 #include <cstring>
 
 #include "base/copy.h"
-#include "hamlyn/segment/segment.h"
-#include "tool/perf/far_nodes.h"
-#include "tool/perf/our_party.h"
+#include "tool/perf/exporter.h"
 #include "tool/perf/ours.h"
 #include "tool/perf/reading.h"
 #include "tool/perf/sleeping.h"
@@ -24,70 +22,6 @@ constexpr std::uint64_t kSleepsBefore = 50;
 constexpr std::uint64_t kSleeps = 1000;
 constexpr std::size_t kCell = 40;                // the bytes of the paper's cell
 constexpr std::array kPauses = {0, 1, 2, 4, 8};  // as for limit.cacheline: the best of these
-
-// One of two processes, each with a segment that the other has imported.
-class Exporter {
- public:
-  Exporter(const std::string& meeting, int number, Place place, Sharing sharing, std::size_t bytes)
-      : interface_({.node = place == Place::ofi ? at_far_node(number) : std::string{}}),
-        own_(interface_,
-             {.name = meeting + "-" + std::to_string(number), .bytes = bytes, .sharing = sharing}),
-        other_(interface_, meeting + "-" + std::to_string(1 - number), {.timeout = seconds{10}}) {}
-
-  Interface& interface() { return interface_; }
-  Segment& own() { return own_; }
-  Import& other() { return other_; }
-  std::atomic_ref<std::uint64_t> word() { return own_.at<std::uint64_t>(0); }
-
-  // The other side's writes land when this one runs its interface, or by themselves if it has it mapped.
-  void wait_for(std::uint64_t value, int pauses) {
-    const auto mine = word();
-    if (other_.writes_by_stores()) {
-      while (mine.load(std::memory_order_acquire) != value) hamlyn_rest(pauses);
-    } else {
-      while (mine.load(std::memory_order_acquire) != value) interface_.run();
-    }
-  }
-  void write(std::span<const std::byte> data, const WriteOptions& options = {}, std::size_t offset = 0) {
-    for (;;) {
-      const Status status = other_.write(offset, data, options);
-      if (status == Status::ok) return;
-      expect(status == Status::queue_full || status == Status::no_place, name(status));
-      interface_.run();
-    }
-  }
-  // Tells the other side, by a word of its segment, that it has all.
-  void say_over(std::size_t offset) {
-    const std::uint64_t over = ~std::uint64_t{0};
-    write(std::as_bytes(std::span(&over, 1)), {}, offset);
-  }
-
-  // Writes a block of any length; the buffer is free when it returns.
-  void write_block(std::span<const std::byte> data) {
-    expect(other_.write(0, data, seconds{10}) == Status::ok, "a block was not written");
-  }
-
- private:
-  Interface interface_;
-  Segment own_;
-  Import other_;
-};
-
-using SegmentWork = std::function<void(Exporter&, Room&)>;
-
-std::vector<double> run_sides(Cores cores, std::size_t results, Place place, Sharing sharing,
-                              std::size_t bytes, const SegmentWork& first, const SegmentWork& second) {
-  const std::string meeting = new_meeting();
-  if (place == Place::ofi) far_node(0);  // here, once for all rounds
-  const auto side = [&](Room& room, int number) {
-    Exporter made{meeting, number, place, sharing, bytes};
-    room.meet();
-    (number == 0 ? first : second)(made, room);
-    room.meet();  // nobody's segment goes while the other uses it
-  };
-  return run_pair(
-      cores, {.results = results}, [&](Room& room) { side(room, 0); }, [&](Room& room) { side(room, 1); });
-}
 
 // Written data: its number, and numbers that follow from it.
 class Cell {

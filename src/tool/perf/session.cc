@@ -18,13 +18,6 @@
 namespace hamlyn::tool::perf {
 namespace {
 
-Cores cores_for(const PerfOptions& options) {
-  const std::vector<int> allowed = allowed_processors();
-  if (options.cores.first < 0) return choose_cores(allowed);
-  check_cores(options.cores, allowed);
-  return options.cores;
-}
-
 // One line that is overwritten; nothing where nobody looks.
 class ProgressLine {
  public:
@@ -76,7 +69,7 @@ std::vector<Meter> selected(std::vector<Meter> all, const PerfOptions& options, 
 }
 
 Measured measure(const std::vector<Meter>& meters, const PerfOptions& options, int rounds) {
-  const Cores cores = cores_for(options);
+  const Cores cores = cores_for(options.cores);
   if (options.nodes.first.empty() != options.nodes.second.empty())
     throw std::invalid_argument("--nodes: two sockets, as A,B");
   use_far_nodes(options.nodes);

@@ -1,0 +1,51 @@
+#pragma once
+// One side of two that have an endpoint each, for figures of active messages.
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "hamlyn/am.h"
+#include "tool/perf/our_party.h"
+
+namespace hamlyn::tool::perf {
+
+inline constexpr am::Tag kAmTag = 7;
+
+inline void good(am::Result result, const char* what) { expect(result == am::Result::ok, what); }
+
+// An endpoint that has the other side's as translation 0.
+class AmEnd {
+ public:
+  explicit AmEnd(Party& party, am::EndpointOptions options = {})
+      : bundle_(party.interface()), endpoint(bundle_, options) {
+    good(endpoint.set_tag(kAmTag), "no tag");
+    // A name is as long as two tickets, at most.
+    std::array<Ticket, 2> name;
+    static_assert(sizeof(am::Name) <= sizeof name);
+    std::memcpy(static_cast<void*>(name.data()), &endpoint.name(), sizeof(am::Name));
+    party.hand_over(name);
+    const std::vector<Ticket> others = party.take_tickets(name.size());
+    am::Name other;
+    std::memcpy(static_cast<void*>(&other), others.data(), sizeof other);
+    good(endpoint.map(0, other, kAmTag), "no mapping");
+  }
+  void poll() { good(bundle_.poll(), "a poll has failed"); }
+  // Both have said that they are there.
+  void meet() {
+    bool here = false;
+    good(endpoint.set_handler(
+             3, [&](am::Token& token, const am::Arrival&) { good(token.reply(4), "no reply"); }),
+         "no handler");
+    good(endpoint.set_handler(4, [&](am::Token&, const am::Arrival&) { here = true; }), "no handler");
+    good(endpoint.request(0, 3), "no request");
+    while (!here) poll();
+  }
+
+ private:
+  am::Bundle bundle_;
+
+ public:
+  am::Endpoint endpoint;
+};
+
+}  // namespace hamlyn::tool::perf

@@ -1,0 +1,58 @@
+// Fast mode: a slot, and a terminus that sends to it, on each side.
+#include "tool/perf/logp/layers.h"
+#include "tool/perf/logp/taking.h"
+#include "tool/perf/our_short.h"
+
+namespace hamlyn::tool::perf::logp {
+namespace {
+
+constexpr std::uint64_t kBytes = 16;
+constexpr std::uint64_t kOver = ~std::uint64_t{1};  // the word that ends it; goodbyes have another
+
+class FastAsker {
+ public:
+  FastAsker(Party& party, std::uint32_t places) : party_(party), places_(places) {}
+  bool send() {
+    const bool sent = party_.try_send_fast(ShortMessage{sent_}.bytes(), sent_, sent_ % places_ * kBytes);
+    if (sent) ++sent_;
+    return sent;
+  }
+  void look() {
+    const std::optional<Notification> arrival = party_.look();
+    if (!arrival) return;
+    expect(arrival->word == taken_, "a reply is missing");
+    if (ShortMessage::looked_at(taken_)) ShortMessage::check(party_, *arrival);
+    ++taken_;
+  }
+  std::uint64_t replies() const { return taken_; }
+
+ private:
+  Party& party_;
+  const std::uint32_t places_;
+  std::uint64_t sent_ = 0, taken_ = 0;
+};
+
+void answer(Party& party, std::uint32_t places) {
+  for (;;) {
+    const Notification& arrival = party.next();
+    if (arrival.word == kOver) return;
+    if (ShortMessage::looked_at(arrival.word)) ShortMessage::check(party, arrival);
+    party.send_fast(ShortMessage{arrival.word}.bytes(), arrival.word, arrival.word % places * kBytes);
+  }
+}
+
+}  // namespace
+
+Signature take_fast(Cores cores, std::uint32_t under_way, int rounds) {
+  // As many bytes as places and one: a message lands while the one before it is still read.
+  const PartyOptions options{.bytes = under_way * kBytes, .places = under_way};
+  const auto ask = [=](Party& party, Room& room) {
+    FastAsker asker(party, under_way);
+    survey_and_report(asker, under_way, rounds, room);
+    party.send_fast({}, kOver);
+  };
+  return unpacked(run_parties(cores, kMostValues, options, ask, options,
+                              [=](Party& party, Room&) { answer(party, under_way); }));
+}
+
+}  // namespace hamlyn::tool::perf::logp

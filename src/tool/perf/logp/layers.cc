@@ -1,0 +1,19 @@
+#include "tool/perf/logp/layers.h"
+
+#include <array>
+
+namespace hamlyn::tool::perf::logp {
+namespace {
+
+constexpr std::array kLayers{
+    Layer{"fast", "16 bytes in fast mode", 64, 0, take_fast},
+    Layer{"am", "active messages of four arguments", 128, 512, take_am},
+    Layer{"segments", "reads of 8 bytes that do not wait", 64, 0, take_segments},
+    Layer{"vi", "16 bytes to posted receives, and back", 64, 255, take_vi},
+};
+
+}  // namespace
+
+std::span<const Layer> layers() { return kLayers; }
+
+}  // namespace hamlyn::tool::perf::logp

@@ -1,0 +1,96 @@
+#include "tool/perf/logp/logp.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "base/standard_output.h"
+#include "tool/perf/clock.h"
+#include "tool/perf/keeper.h"
+#include "tool/perf/logp/layers.h"
+#include "tool/perf/logp/table.h"
+#include "tool/perf/machine.h"
+#include "tool/perf/session.h"
+
+namespace hamlyn::tool {
+
+namespace perf::logp {
+namespace {
+
+constexpr int kRounds = 300;
+constexpr int kTries = 3;
+
+// Requests of that layer under way.
+std::uint32_t under_way(const Layer& layer, std::uint32_t credits) {
+  return layer.most != 0 && credits != 0 ? credits : layer.under_way;
+}
+
+std::vector<Layer> chosen(const LogpOptions& options) {
+  std::vector<Layer> out;
+  for (const Layer& layer : layers())
+    if (options.layer.empty() || options.layer == layer.name) out.push_back(layer);
+  if (out.empty()) throw std::invalid_argument("--layer: there is none called " + options.layer);
+  for (const Layer& layer : out)
+    if (layer.most != 0 && options.credits > layer.most)
+      throw std::invalid_argument(
+          fmt::format("--k: the layer {} has at most {} requests under way", layer.name, layer.most));
+  if (options.credits != 0 && out.size() == 1 && out.front().most == 0)
+    throw std::invalid_argument(fmt::format("--k: the layer {} has no credits", options.layer));
+  return out;
+}
+
+// Measures again, kTries times in all, if the machine was disturbed or its processors moved meanwhile.
+Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
+  Row row{.layer = std::string(layer.name),
+          .what = std::string(layer.what),
+          .under_way = under_way(layer, credits),
+          .distance = {},
+          .signature = {},
+          .parameters = {}};
+  double before = line_nanoseconds(cores);
+  for (int tries = 1; tries <= kTries && !row.distance; ++tries) {
+    row.signature = layer.take(cores, row.under_way, kRounds);
+    const double after = line_nanoseconds(cores);
+    const std::optional<Distance> distance = distance_between(std::exchange(before, after), after);
+    try {
+      row.parameters = parameters_of(row.signature);
+      row.distance = distance;
+    } catch (const NoParameters&) {
+      if (tries == kTries) throw;
+    }
+  }
+  return row;
+}
+
+}  // namespace
+}  // namespace perf::logp
+
+std::vector<std::string> logp_layers() {
+  std::vector<std::string> names;
+  for (const perf::logp::Layer& layer : perf::logp::layers()) names.emplace_back(layer.name);
+  return names;
+}
+
+int run_logp(const LogpOptions& options) {
+  using namespace perf;
+  const std::vector<logp::Layer> layers = logp::chosen(options);
+  const Cores cores = cores_for(options.cores);
+  ns_per_tick();
+  const Keeper keeper;
+  logp::Table table{describe_machine(cores), utc_now(), HAMLYN_VERSION, {}};
+  std::vector<std::string> failures;
+  for (const logp::Layer& layer : layers) {
+    try {
+      table.rows.push_back(logp::measured(layer, cores, options.credits));
+    } catch (const std::exception& error) {
+      failures.push_back(std::string(layer.name) + ": " + error.what());
+    }
+  }
+  base::print(options.json ? to_json(table) : to_text(table));
+  return tell(failures, "hamlyn logp");
+}
+
+}  // namespace hamlyn::tool

@@ -1,0 +1,34 @@
+#pragma once
+// What was measured of layers, as it is reported.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tool/perf/distance.h"
+#include "tool/perf/logp/signature.h"
+
+namespace hamlyn::tool::perf::logp {
+
+struct Row {
+  std::string layer;
+  std::string what;
+  std::uint32_t under_way = 0;
+  std::optional<Distance> distance;  // none: the processors moved, each time
+  Signature signature;
+  Parameters parameters;
+};
+
+struct Table {
+  std::string machine;
+  std::string date;     // UTC, ISO 8601
+  std::string version;  // of Hamlyn
+  std::vector<Row> rows;
+};
+
+// One object, ended with a newline.
+std::string to_json(const Table& table);
+// Tables for people: ours in nanoseconds, and paper 2's in microseconds.
+std::string to_text(const Table& table);
+
+}  // namespace hamlyn::tool::perf::logp

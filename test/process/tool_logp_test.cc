@@ -1,0 +1,102 @@
+// `hamlyn logp`: that it measures, and says what it has measured. How long things take is no matter of tests.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "test/process/tool_world.h"
+
+namespace hamlyn::test {
+namespace {
+
+using nlohmann::json;
+
+bool may_run_on_two() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 2;
+}
+
+// A machine that is disturbed all the time gives no parameters, and the command says so.
+Finished measured(World& world, const std::vector<std::string>& words) {
+  for (int tries = 1;; ++tries) {
+    Finished finished = world.start(words).wait(std::chrono::seconds{100});
+    if (finished.status == 0 || tries == 3) return finished;
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_NE(finished.err.find("hamlyn logp: " + words[2] + ": "), std::string::npos) << finished.err;
+  }
+}
+
+void expect_parameters(const json& layer) {
+  for (const char* const name : {"Os", "Or", "g", "half_round_trip"}) {
+    EXPECT_TRUE(std::isfinite(layer.at(name).get<double>())) << name;
+    EXPECT_GT(layer.at(name), 0) << name;
+  }
+  // What is left of half a round trip: nothing, or less, where sending goes on while the message is on its
+  // way.
+  EXPECT_NEAR(
+      layer.at("L").get<double>(),
+      layer.at("half_round_trip").get<double>() - layer.at("Os").get<double>() - layer.at("Or").get<double>(),
+      1e-6);
+  EXPECT_TRUE(layer.at("distance").is_null() || layer.at("distance") == "near" ||
+              layer.at("distance") == "far");
+}
+
+TEST(ToolLogp, MeasuresALayer) {
+  if (!may_run_on_two()) GTEST_SKIP() << "logp needs two processors";
+  World world;
+  const Finished finished = measured(world, {"logp", "--layer", "fast", "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const json report = json::parse(finished.out);
+  ASSERT_EQ(report.at("layers").size(), 1u);
+  const json& layer = report.at("layers").at(0);
+  EXPECT_EQ(layer.at("layer"), "fast");
+  expect_parameters(layer);
+  ASSERT_EQ(layer.at("signature").size(), 4u);  // without computation, and three longer and longer ones
+  EXPECT_EQ(layer.at("signature").at(0).at("delay"), 0);
+  EXPECT_EQ(layer.at("signature").at(0).at("bursts").at(6).at("length"), 64);
+  EXPECT_EQ(report.at("paper").at("rows").at(2).at("half_round_trip"), 35.6);
+  EXPECT_TRUE(eventually([&] { return world.attached() == 0; })) << "somebody is still attached";
+}
+
+TEST(ToolLogp, MeasuresEachLayerWithFewCredits) {
+  if (!may_run_on_two()) GTEST_SKIP() << "logp needs two processors";
+  World world;
+  for (const std::string layer : {"am", "vi", "segments"}) {
+    std::vector<std::string> words{"logp", "--layer", layer, "--json"};
+    if (layer != "segments") words.insert(words.end(), {"--k", "2"});
+    const Finished finished = measured(world, words);
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const json found = json::parse(finished.out).at("layers").at(0);
+    EXPECT_EQ(found.at("layer"), layer);
+    EXPECT_EQ(found.at("under_way"), layer == "segments" ? 64 : 2);
+    expect_parameters(found);
+  }
+}
+
+TEST(ToolLogp, RefusesWhatItCannotFollow) {
+  World world;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
+      {{"logp", "--layer", "tcp"}, "--layer: tcp not in {fast,am,segments,vi}"},
+      {{"logp", "--layer", "splitc"}, "not in {fast,am,segments,vi}"},
+      {{"logp", "--layer", ""}, "--layer"},
+      {{"logp", "--k", "0"}, "--k: Value 0 not in range 1 to 512"},
+      {{"logp", "--k", "100000"}, "--k: Value 100000 not in range 1 to 512"},
+      {{"logp", "--k", "many"}, "--k"},
+      {{"logp", "--layer", "fast", "--k", "4"}, "--k: the layer fast has no credits"},
+      {{"logp", "--layer", "vi", "--k", "256"}, "--k: the layer vi has at most 255 requests under way"},
+      {{"logp", "--cores", "0,0"}, "two different processors"},
+  };
+  for (const auto& [words, reason] : wrong) {
+    const Finished finished = world.run(words);
+    EXPECT_EQ(finished.status, 2) << finished.err;
+    EXPECT_NE(finished.err.find(reason), std::string::npos) << finished.err;
+    EXPECT_NE(finished.err.find(" (usage): see 'hamlyn logp --help'\n"), std::string::npos) << finished.err;
+    EXPECT_EQ(finished.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace hamlyn::test
