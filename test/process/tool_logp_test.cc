@@ -34,8 +34,8 @@ void expect_parameters(const json& layer) {
     EXPECT_TRUE(std::isfinite(layer.at(name).get<double>())) << name;
     EXPECT_GT(layer.at(name), 0) << name;
   }
-  // What is left of half a round trip: nothing, or less, where sending goes on while the message is on its
-  // way.
+  // L is what is left of half a round trip: nothing, or less, where sending goes on while the message is on
+  // its way.
   EXPECT_NEAR(
       layer.at("L").get<double>(),
       layer.at("half_round_trip").get<double>() - layer.at("Os").get<double>() - layer.at("Or").get<double>(),
@@ -64,14 +64,15 @@ TEST(ToolLogp, MeasuresALayer) {
 TEST(ToolLogp, MeasuresEachLayerWithFewCredits) {
   if (!may_run_on_two()) GTEST_SKIP() << "logp needs two processors";
   World world;
-  for (const std::string layer : {"am", "vi", "segments"}) {
+  for (const std::string layer : {"am", "vi", "segments", "splitc"}) {
     std::vector<std::string> words{"logp", "--layer", layer, "--json"};
-    if (layer != "segments") words.insert(words.end(), {"--k", "2"});
+    const bool credits = layer == "am" || layer == "vi";
+    if (credits) words.insert(words.end(), {"--k", "2"});
     const Finished finished = measured(world, words);
     ASSERT_EQ(finished.status, 0) << finished.err;
     const json found = json::parse(finished.out).at("layers").at(0);
     EXPECT_EQ(found.at("layer"), layer);
-    EXPECT_EQ(found.at("under_way"), layer == "segments" ? 64 : 2);
+    EXPECT_EQ(found.at("under_way"), credits ? 2 : 64);
     expect_parameters(found);
   }
 }
@@ -79,8 +80,8 @@ TEST(ToolLogp, MeasuresEachLayerWithFewCredits) {
 TEST(ToolLogp, RefusesWhatItCannotFollow) {
   World world;
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
-      {{"logp", "--layer", "tcp"}, "--layer: tcp not in {fast,am,segments,vi}"},
-      {{"logp", "--layer", "splitc"}, "not in {fast,am,segments,vi}"},
+      {{"logp", "--layer", "tcp"}, "--layer: tcp is none of fast, am, segments, splitc, vi"},
+      {{"logp", "--layer", "vi3"}, "vi3 is none of fast, am, segments, splitc, vi"},
       {{"logp", "--layer", ""}, "--layer"},
       {{"logp", "--k", "0"}, "--k: Value 0 not in range 1 to 512"},
       {{"logp", "--k", "100000"}, "--k: Value 100000 not in range 1 to 512"},

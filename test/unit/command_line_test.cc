@@ -48,7 +48,7 @@ TEST(CommandLine, RefusesToSendToNobody) {
 
 TEST(CommandLine, SaysOnceWhatAnOptionTakes) {
   const std::regex twice(R"(\b(\w+):\1\b)");
-  for (const char* const command : {"send", "receive", "node", "top", "calls", "doctor", "perf"}) {
+  for (const char* const command : {"send", "receive", "node", "top", "calls", "doctor", "perf", "logp"}) {
     const std::string help = read({command, "--help"}).help;
     ASSERT_FALSE(help.empty()) << command;
     EXPECT_FALSE(std::regex_search(help, twice)) << help;

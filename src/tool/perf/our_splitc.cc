@@ -1,17 +1,11 @@
 #include <array>
-#include <chrono>
-#include <functional>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "hamlyn/splitc.h"
-#include "job/desk_service.h"
 #include "tool/perf/clock.h"
 #include "tool/perf/our_party.h"
 #include "tool/perf/ours.h"
-#include "tool/perf/pair.h"
+#include "tool/perf/ranks.h"
 #include "tool/perf/reading.h"
 #include "tool/perf/timing.h"
 
@@ -25,69 +19,7 @@ constexpr std::uint64_t kWarmUp = 5000;
 constexpr std::uint64_t kTimed = 50000;
 constexpr std::uint64_t kRounds = 2000;  // of kRow accesses each
 constexpr std::uint64_t kRow = 512;
-constexpr std::size_t kOver = 1024;  // the word by which rank 0 says that all is measured
 
-using Words = everywhere<std::uint64_t>;
-using RankWork = std::function<void(Words&, Room&)>;
-
-// The desk of a job of two, which `hamlyn run` has otherwise.
-class DeskOfTwo {
- public:
-  DeskOfTwo(Interface& interface, const std::string& job)
-      : desk_(two_ranks()),
-        server_(interface, internal_::job::desk_name(job), desk_,
-                {.clients = 2, .of_one = 2, .stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064}),
-        serving_([this] { static_cast<void>(server_.run()); }) {}
-  ~DeskOfTwo() {
-    server_.stop();
-    serving_.join();
-  }
-
- private:
-  static internal_::job::Terms two_ranks() {
-    internal_::job::Terms terms;
-    terms.size = 2;
-    return terms;
-  }
-
-  internal_::job::DeskService desk_;
-  rpc::Server<internal_::job::DeskService> server_;
-  std::thread serving_;
-};
-
-void take_part(const std::string& job, std::uint32_t rank, bool guarded, Room& room, const RankWork& work) {
-  Interface desks;
-  std::optional<DeskOfTwo> desk;
-  if (rank == 0) desk.emplace(desks, job);
-  Interface interface({.requests = 64});
-  Program program(interface, {.job = job, .rank = rank, .size = 2, .here = rank, .size_here = 2},
-                  {.heap = std::size_t{1} << 20, .guarded = guarded});
-  {
-    Words words(2 * kOver);
-    barrier();
-    work(words, room);
-    barrier();
-  }
-  program.end();
-  room.meet();  // the desk is there until both have left
-}
-
-std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
-                              const RankWork& second) {
-  const std::string job = new_meeting();
-  return run_pair(
-      cores, {.results = results}, [&](Room& room) { take_part(job, 0, guarded, room, first); },
-      [&](Room& room) { take_part(job, 1, guarded, room, second); });
-}
-
-void say_over(Words& words) { *words.at(1, kOver) = 1; }
-std::atomic_ref<std::uint64_t> own(Words& words, std::size_t at) { return std::atomic_ref(words.mine()[at]); }
-
-// Until the other side has all.
-void serve(Words& words, Room&) {
-  const auto over = own(words, kOver);
-  while (over.load(std::memory_order_acquire) == 0) poll();
-}
 void keep_word_changing(Words& words, Room&) { keep_writing(own(words, 0), own(words, kOver)); }
 
 template <class Operation>

@@ -16,6 +16,7 @@ using Take = Signature (*)(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_fast(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_am(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_segments(Cores cores, std::uint32_t under_way, int rounds);
+Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_vi(Cores cores, std::uint32_t under_way, int rounds);
 
 struct Layer {

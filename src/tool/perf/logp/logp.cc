@@ -28,11 +28,18 @@ std::uint32_t under_way(const Layer& layer, std::uint32_t credits) {
   return layer.most != 0 && credits != 0 ? credits : layer.under_way;
 }
 
+std::string names() {
+  std::string all;
+  for (const Layer& layer : layers()) all += (all.empty() ? "" : ", ") + std::string(layer.name);
+  return all;
+}
+
 std::vector<Layer> chosen(const LogpOptions& options) {
   std::vector<Layer> out;
   for (const Layer& layer : layers())
     if (options.layer.empty() || options.layer == layer.name) out.push_back(layer);
-  if (out.empty()) throw std::invalid_argument("--layer: there is none called " + options.layer);
+  if (out.empty())
+    throw std::invalid_argument(fmt::format("--layer: {} is none of {}", options.layer, names()));
   for (const Layer& layer : out)
     if (layer.most != 0 && options.credits > layer.most)
       throw std::invalid_argument(
@@ -67,12 +74,6 @@ Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
 
 }  // namespace
 }  // namespace perf::logp
-
-std::vector<std::string> logp_layers() {
-  std::vector<std::string> names;
-  for (const perf::logp::Layer& layer : perf::logp::layers()) names.emplace_back(layer.name);
-  return names;
-}
 
 int run_logp(const LogpOptions& options) {
   using namespace perf;

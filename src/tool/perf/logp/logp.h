@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace hamlyn::tool {
 
@@ -16,9 +15,6 @@ struct LogpOptions {
 };
 
 inline constexpr std::uint32_t kMostCredits = 512;
-
-// Names of the layers that can be measured.
-std::vector<std::string> logp_layers();
 
 // Measures and reports. Returns the exit status: 0; 1 if a layer could not be measured, with the reason on
 // stderr. Throws std::invalid_argument if the options cannot be followed, std::exception if nothing can be

@@ -16,7 +16,7 @@ class Machine {
   // So many requests, each followed by a computation of `delay` and, from the kUnlooked-th on, by a look for
   // a reply; until the last has been sent. The replies have been taken when it returns.
   virtual double burst(std::uint32_t length, double delay) = 0;
-  // The same computations without requests: how long one is in truth.
+  // How long one such computation is in truth: taken of many, without requests.
   virtual double computation(double delay) = 0;
 };
 

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 struct Printed {
   const char* system;
   double half_round_trip, latency, send, receive, gap;
-  // What they add to half a round trip of VI's smallest message (table 1): the delta that the table prints.
+  // Delta that the table prints: over half a round trip of VI's smallest message (table 1).
   double over_smallest;
 };
 constexpr std::array<Printed, 3> kPrinted{{{"AMVIAv1 (LANai 4)", 53.0, 45.0, 2.7, 5.3, 48.0, 19.9},
@@ -65,11 +65,11 @@ std::string to_json(const Table& table) {
 std::string to_text(const Table& table) {
   constexpr const char* kHead = "{:<18} {:>9} {:>9} {:>9} {:>9} {:>9}";
   std::string text = fmt::format("{}\n{}, hamlyn {}\n\n", table.machine, table.date, table.version);
-  text += fmt::format(fmt::runtime(std::string(kHead) + " {:>10} {:>5}  {}\n"), "ns", "L", "Os", "Or", "g",
-                      "RTT/2", "under way", "", "");
+  text += fmt::format(fmt::runtime(std::string(kHead) + " {:>10} {:>8}  {}\n"), "ns", "L", "Os", "Or", "g",
+                      "RTT/2", "under way", "distance", "of");
   for (const Row& row : table.rows) {
     const Parameters& p = row.parameters;
-    text += fmt::format("{:<18} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>10} {:>5}  {}\n", row.layer,
+    text += fmt::format("{:<18} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>10} {:>8}  {}\n", row.layer,
                         p.latency, p.send, p.receive, p.gap, p.half_round_trip, row.under_way, place_of(row),
                         row.what);
   }

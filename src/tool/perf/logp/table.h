@@ -1,5 +1,5 @@
 #pragma once
-// What was measured of layers, as it is reported.
+// Parameters of layers as they are reported, with the signatures that they are of.
 #include <cstdint>
 #include <optional>
 #include <string>

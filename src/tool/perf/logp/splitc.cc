@@ -1,0 +1,54 @@
+// Split-C: gets of a word, guarded. The request goes to the other rank, which answers in its poll.
+#include <vector>
+
+#include "tool/perf/logp/layers.h"
+#include "tool/perf/logp/taking.h"
+#include "tool/perf/our_party.h"
+#include "tool/perf/ranks.h"
+
+namespace hamlyn::tool::perf::logp {
+namespace {
+
+class RankAsker {
+ public:
+  RankAsker(Words& words, std::uint32_t under_way) : from_(words.at(1)), gets_(under_way) {}
+  // A get that finds as many under way as may be would wait.
+  bool send() {
+    if (sent_ - taken_ == gets_.size()) return false;
+    Get& get = gets_[sent_++ % gets_.size()];
+    get.word = ~std::uint64_t{0};
+    splitc::get(get.word, from_, &get.batch);
+    return true;
+  }
+  void look() {
+    Get& oldest = gets_[taken_ % gets_.size()];
+    if (taken_ == sent_) return splitc::poll();
+    if (!oldest.batch.done()) return;
+    expect(oldest.word == 0, "another word was read");
+    ++taken_;
+  }
+  std::uint64_t replies() const { return taken_; }
+
+ private:
+  struct Get {
+    std::uint64_t word = 0;
+    splitc::Batch batch;
+  };
+
+  splitc::global_ptr<std::uint64_t> from_;
+  std::vector<Get> gets_;
+  std::uint64_t sent_ = 0, taken_ = 0;
+};
+
+}  // namespace
+
+Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds) {
+  const auto ask = [=](Words& words, Room& room) {
+    RankAsker asker(words, under_way);
+    survey_and_report(asker, under_way, rounds, room);
+    say_over(words);
+  };
+  return unpacked(run_ranks(cores, kMostValues, true, ask, serve));
+}
+
+}  // namespace hamlyn::tool::perf::logp

@@ -1,0 +1,31 @@
+#pragma once
+// Two processes that are the ranks of a Split-C program, for figures.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "hamlyn/splitc.h"
+#include "tool/perf/pair.h"
+
+namespace hamlyn::tool::perf {
+
+using Words = splitc::everywhere<std::uint64_t>;
+using RankWork = std::function<void(Words&, Room&)>;
+
+inline constexpr std::size_t kOver = 1024;        // the word by which rank 0 says that all is measured
+inline constexpr std::uint32_t kGetsOfRank = 64;  // that may be under way
+
+// Runs rank 0 and rank 1, each on a processor of its own, with twice kOver words everywhere.
+std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
+                              const RankWork& second);
+
+inline std::atomic_ref<std::uint64_t> own(Words& words, std::size_t at) {
+  return std::atomic_ref(words.mine()[at]);
+}
+inline void say_over(Words& words) { *words.at(1, kOver) = 1; }
+// Serves until the other side has all.
+void serve(Words& words, Room& room);
+
+}  // namespace hamlyn::tool::perf
