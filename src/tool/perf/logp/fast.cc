@@ -7,13 +7,15 @@ namespace hamlyn::tool::perf::logp {
 namespace {
 
 constexpr std::uint64_t kBytes = 16;
+// Landing places for each notification place: a message is still read when its place is free for another.
+constexpr std::uint64_t kLandings = 2;
 constexpr std::uint64_t kOver = ~std::uint64_t{1};  // the word that ends it; goodbyes have another
 
 class FastAsker {
  public:
-  FastAsker(Party& party, std::uint32_t places) : party_(party), places_(places) {}
+  FastAsker(Party& party, std::uint64_t landings) : party_(party), landings_(landings) {}
   bool send() {
-    const bool sent = party_.try_send_fast(ShortMessage{sent_}.bytes(), sent_, sent_ % places_ * kBytes);
+    const bool sent = party_.try_send_fast(ShortMessage{sent_}.bytes(), sent_, sent_ % landings_ * kBytes);
     if (sent) ++sent_;
     return sent;
   }
@@ -28,31 +30,30 @@ class FastAsker {
 
  private:
   Party& party_;
-  const std::uint32_t places_;
+  const std::uint64_t landings_;
   std::uint64_t sent_ = 0, taken_ = 0;
 };
 
-void answer(Party& party, std::uint32_t places) {
+void answer(Party& party, std::uint64_t landings) {
   for (;;) {
     const Notification& arrival = party.next();
     if (arrival.word == kOver) return;
     if (ShortMessage::looked_at(arrival.word)) ShortMessage::check(party, arrival);
-    party.send_fast(ShortMessage{arrival.word}.bytes(), arrival.word, arrival.word % places * kBytes);
+    party.send_fast(ShortMessage{arrival.word}.bytes(), arrival.word, arrival.word % landings * kBytes);
   }
 }
 
 }  // namespace
 
 Signature take_fast(Cores cores, std::uint32_t under_way, int rounds) {
-  // As many bytes as places and one: a message lands while the one before it is still read.
-  const PartyOptions options{.bytes = under_way * kBytes, .places = under_way};
+  const PartyOptions options{.bytes = kLandings * under_way * kBytes, .places = under_way};
   const auto ask = [=](Party& party, Room& room) {
-    FastAsker asker(party, under_way);
+    FastAsker asker(party, kLandings * under_way);
     survey_and_report(asker, under_way, rounds, room);
     party.send_fast({}, kOver);
   };
   return unpacked(run_parties(cores, kMostValues, options, ask, options,
-                              [=](Party& party, Room&) { answer(party, under_way); }));
+                              [=](Party& party, Room&) { answer(party, kLandings * under_way); }));
 }
 
 }  // namespace hamlyn::tool::perf::logp

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace hamlyn::tool::perf::logp {
 namespace {
@@ -22,6 +23,14 @@ constexpr std::array<Printed, 3> kPrinted{{{"AMVIAv1 (LANai 4)", 53.0, 45.0, 2.7
                                            {"AMVIAv3 (LANai 7)", 35.6, 29.6, 3.1, 2.9, 30.0, 5.4}}};
 
 std::string place_of(const Row& row) { return std::string(row.distance ? name_of(*row.distance) : "-"); }
+
+std::string head(const char* unit) {
+  return fmt::format("{:<18} {:>9} {:>9} {:>9} {:>9} {:>9}", unit, "L", "Os", "Or", "g", "RTT/2");
+}
+std::string cells(std::string_view name, const std::array<double, 5>& values) {
+  return fmt::format("{:<18} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}", name, values[0], values[1],
+                     values[2], values[3], values[4]);
+}
 
 Json curve_json(const Curve& curve) {
   Json json{{"delay", curve.delay}, {"bursts", Json::array()}};
@@ -63,21 +72,18 @@ std::string to_json(const Table& table) {
 }
 
 std::string to_text(const Table& table) {
-  constexpr const char* kHead = "{:<18} {:>9} {:>9} {:>9} {:>9} {:>9}";
   std::string text = fmt::format("{}\n{}, hamlyn {}\n\n", table.machine, table.date, table.version);
-  text += fmt::format(fmt::runtime(std::string(kHead) + " {:>10} {:>8}  {}\n"), "ns", "L", "Os", "Or", "g",
-                      "RTT/2", "under way", "distance", "of");
+  text += head("ns") + fmt::format(" {:>10} {:>8}  of\n", "under way", "distance");
   for (const Row& row : table.rows) {
-    const Parameters& p = row.parameters;
-    text += fmt::format("{:<18} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>10} {:>8}  {}\n", row.layer,
-                        p.latency, p.send, p.receive, p.gap, p.half_round_trip, row.under_way, place_of(row),
-                        row.what);
+    const Parameters& found = row.parameters;
+    text += cells(row.layer, {found.latency, found.send, found.receive, found.gap, found.half_round_trip});
+    text += fmt::format(" {:>10} {:>8}  {}\n", row.under_way, place_of(row), row.what);
   }
-  text += fmt::format(fmt::runtime("\n" + std::string(kHead) + "\n"), "paper 2, us", "L", "Os", "Or", "g",
-                      "RTT/2");
-  for (const Printed& p : kPrinted)
-    text += fmt::format("{:<18} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", p.system, p.latency, p.send,
-                        p.receive, p.gap, p.half_round_trip);
+  text += "\n" + head("paper 2, us") + "\n";
+  for (const Printed& printed : kPrinted)
+    text += cells(printed.system,
+                  {printed.latency, printed.send, printed.receive, printed.gap, printed.half_round_trip}) +
+            "\n";
   return text;
 }
 
