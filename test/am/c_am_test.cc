@@ -37,6 +37,11 @@ void take_reply(void* token, int number) {
   last = number;
   ++calls;
 }
+void back(int status, op_t, void* argblock) {
+  ++came_back;
+  status_back = status;
+  std::memcpy(&block_back, argblock, sizeof block_back);
+}
 void forbidden(void* token) {
   ep_t endpoint = nullptr;
   wrong += AM_GetDestEndpoint(token, &endpoint) != AM_OK;
@@ -59,11 +64,6 @@ void forbidden(void* token) {
   wrong += AM_SetCallbacks(endpoint, nullptr, nullptr) != AM_ERR_IN_USE;
   wrong += AM_SetHandler(endpoint, 5, count_none) != AM_OK;
   ++calls;
-}
-void back(int status, op_t, void* argblock) {
-  ++came_back;
-  status_back = status;
-  std::memcpy(&block_back, argblock, sizeof block_back);
 }
 
 // A process with a node, and an endpoint that has itself as translation 0.
