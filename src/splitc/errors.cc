@@ -7,7 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTelling = 500ms;  // for `hamlyn run` to tell how a rank has ended
+// For `hamlyn run` to tell which rank has ended, and how: where one may have, and where one surely has.
+constexpr std::chrono::milliseconds kTelling = 500ms, kSurelyTelling = 10s;
 
 // Whether so many bytes, or such a shape of them, lie within `room`.
 bool fits(std::uint64_t room, std::uint64_t bytes, const Strides* strides) noexcept {
@@ -47,25 +48,24 @@ void Runtime::fail(ErrorCode code, const std::string& text) {
   throw *failure_;
 }
 
-// Waits a moment for `hamlyn run` to tell. The first rank that has ended is the cause: others may have ended
-// for it.
-std::optional<RankEnd> Runtime::first_end() {
+// Waits for `hamlyn run` to tell. The first rank that has ended is the cause: others may have ended for it.
+std::optional<RankEnd> Runtime::first_end(bool surely) {
   RankEnd first;
-  const bool told = job_.ended(first, kTelling) == Status::ok;
+  const bool told = job_.ended(first, surely ? kSurelyTelling : kTelling) == Status::ok;
   resume();
   return told ? std::optional(first) : std::nullopt;
 }
 
-// Says that the link with that rank has ended, and why as far as that is known.
-std::string Runtime::gone(std::uint32_t rank) const {
+// The link with that rank has ended.
+void Runtime::fail_gone(std::uint32_t rank) {
   const LinkReason why = interface_.why(peers_[rank].interface).reason;
   const char* const text = why != LinkReason::none ? name(why) : "and was made anew";
-  return "the link with " + name_of(rank) + " has ended (" + text + ")";
+  fail_ended("the link with " + name_of(rank) + " has ended (" + text + ")", why == LinkReason::died);
 }
 
-// `otherwise` is said if nobody tells which rank has ended, and how.
-void Runtime::fail_ended(const std::string& otherwise) {
-  const auto first = first_end();
+// `otherwise` is said if nobody tells which rank has ended, and how. `surely`: one has.
+void Runtime::fail_ended(const std::string& otherwise, bool surely) {
+  const auto first = first_end(surely);
   const std::string text =
       first ? name_of(first->rank) + " has ended with status " + std::to_string(first->status) : otherwise;
   fail(ErrorCode::peer_died, text + ", and the program cannot go on without it");
@@ -75,15 +75,14 @@ void Runtime::fail_by(Status status, std::uint32_t rank) {
   switch (status) {
     case Status::link_ended:
     case Status::stale:
-      fail_ended(gone(rank));
+      fail_gone(rank);
     case Status::forked:
       refuse(ErrorCode::forked, "a forked child is no rank of the program");
     case Status::cancelled:
       fail(ErrorCode::cancelled, "a wait was cancelled");
     default:
       // By another link than that of the heap's import everything is refused.
-      if (library::link_now(interface_, peers_[rank].interface).serial != peers_[rank].link)
-        fail_ended(gone(rank));
+      if (library::link_now(interface_, peers_[rank].interface).serial != peers_[rank].link) fail_gone(rank);
       fail(ErrorCode::not_permitted, std::string(name(status)) + ": " + name_of(rank) + " refuses it");
   }
 }

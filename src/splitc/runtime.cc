@@ -219,7 +219,7 @@ bool Runtime::sleep(base::FunctionRef<bool()> ready, Waits waits) {
   const auto rank = who_has_ended();
   // Its last words may have come before its end was noticed.
   if (!rank || ready()) return rank.has_value();
-  fail_ended(gone(*rank));
+  fail_gone(*rank);
 }
 
 std::optional<std::uint32_t> Runtime::who_has_ended() noexcept {
@@ -232,7 +232,7 @@ std::optional<std::uint32_t> Runtime::who_has_ended() noexcept {
 }
 
 void Runtime::look() {
-  if (const auto rank = who_has_ended()) fail_ended(gone(*rank));
+  if (const auto rank = who_has_ended()) fail_gone(*rank);
 }
 
 }  // namespace hamlyn::internal_::splitc

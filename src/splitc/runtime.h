@@ -140,9 +140,9 @@ class Runtime {
   // --- errors (errors.cc)
   [[noreturn]] void refuse(ErrorCode code, const std::string& text) const;
   [[noreturn]] void fail(ErrorCode code, const std::string& text);
-  std::string gone(std::uint32_t rank) const;
-  std::optional<RankEnd> first_end();
-  [[noreturn]] void fail_ended(const std::string& otherwise);
+  std::optional<RankEnd> first_end(bool surely);
+  [[noreturn]] void fail_gone(std::uint32_t rank);
+  [[noreturn]] void fail_ended(const std::string& otherwise, bool surely = false);
   // Throws for the status of an operation at that rank.
   [[noreturn]] void fail_by(Status status, std::uint32_t rank);
   void go_on() const {
