@@ -53,7 +53,8 @@ if(TARGET hamlyn_shared)
 endif()
 install(TARGETS ${targets} EXPORT hamlyn-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hamlyn TYPE INCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/include/am.h ${PROJECT_SOURCE_DIR}/include/vipl.h TYPE INCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/include/am.h ${PROJECT_SOURCE_DIR}/include/am_counted.h
+              ${PROJECT_SOURCE_DIR}/include/vipl.h TYPE INCLUDE)
 install(EXPORT hamlyn-targets NAMESPACE hamlyn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hamlyn)
 
 file(CONFIGURE OUTPUT hamlyn-config.cmake @ONLY CONTENT [[
