@@ -230,7 +230,10 @@ class StreamSink {
   bool make_ring(std::uint64_t bytes, std::uint32_t number) noexcept {
     try {
       parcels_.resize(limits_.parcels);
-      auto landing = port_.make_landing(bytes, {.entries = limits_.parcels, .places = limits_.parcels + 4});
+      // Places that are free again are told of when half of all are. As many as parcels and three more must
+      // be left to a sender that has not heard of the others, whatever the receiver does meanwhile.
+      auto landing =
+          port_.make_landing(bytes, {.entries = limits_.parcels, .places = 2 * (limits_.parcels + 3)});
       rings_.push_back({std::move(landing), number, bytes});
       return true;
     } catch (const std::exception&) {  // no memory, no slot

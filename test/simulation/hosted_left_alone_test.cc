@@ -34,6 +34,44 @@ void receive_all(Hosted& all, std::uint64_t records, std::uint64_t& last_at, con
   static_cast<void>(manager.wait(1s));  // a sender hears of what was released, while this one lives
 }
 
+// Receives `before` records, then does something else for a while. `elsewhere`: it has begun with that.
+void receive_some_and_look_elsewhere(Hosted& all, std::uint64_t before, bool& elsewhere) {
+  Manager manager;
+  StreamReceiver receiver(manager);
+  manager.publish("s", receiver.make_seed());
+  Record record;
+  for (std::uint64_t i = 0; i != before; ++i) {
+    all.expect(receiver.receive(record, 1s) == Status::ok, "a record is lost");
+    all.expect(receiver.release(record) == Status::ok, "it cannot be released");
+  }
+  elsewhere = true;
+  all.host.pause(kElsewhere);
+}
+
+// However many records were taken before, so that any number of places is free and not told of yet.
+TEST(HostedStreams, have_their_messages_unreleased_though_the_receiver_looks_elsewhere) {
+  for (std::uint64_t before = 1; before < 140 && !testing::Test::HasFailure(); before += 3) {
+    SCOPED_TRACE(before);
+    bool elsewhere = false;
+    std::uint64_t sent = 0;
+    Hosted hosted;
+    hosted.add([&](Hosted& all) { receive_some_and_look_elsewhere(all, before, elsewhere); });
+    hosted.add([&](Hosted& all) {
+      Manager manager;
+      StreamSender sender(manager, manager.lookup("s", 1s));
+      const auto sends = [&] {
+        return sender.send("a record", 1ms) == Status::ok && sender.flush(1ms) == Status::ok;
+      };
+      for (std::uint64_t i = 0; i != before; ++i) all.expect(sends(), "it is not sent");
+      while (!elsewhere) all.host.pause(kMillisecond);
+      while (sent != StreamOptions{}.parcels && sends()) ++sent;
+    });
+    hosted.run();
+    // Parcels are told of as released by quarters, and one is for the end.
+    EXPECT_GE(sent, StreamOptions{}.parcels * 3 / 4 - 1);
+  }
+}
+
 std::uint64_t wakeups(Manager& manager) { return manager.interface().engine().core().counters().wakeups; }
 
 TEST(HostedStreams, deliver_what_was_put_together_while_their_sender_does_something_else) {

@@ -16,7 +16,7 @@ typedef struct hamlyn_manager hamlyn_manager;
 typedef struct hamlyn_manager_options {
   size_t size;
   const hamlyn_interface_options* interface;  // NULL: its defaults
-  size_t places;                              // of its notification queue; 4096
+  size_t places;                              // of its notification queue; 8192
 } hamlyn_manager_options;
 
 // Attaches this process to its host's node.
