@@ -27,8 +27,10 @@ class World {
   std::size_t attached();
   std::size_t names();
 
-  // Environment that makes any program one of this node.
-  std::map<std::string, std::string> environment() const { return {{"XDG_RUNTIME_DIR", runtime_.path()}}; }
+  // Environment that makes any program one of this node, and able to start its daemon.
+  std::map<std::string, std::string> environment() const {
+    return {{"XDG_RUNTIME_DIR", runtime_.path()}, {"HAMLYN_DAEMON", program("hamlynd")}};
+  }
   // Where its daemon listens.
   std::string socket() const { return runtime_.file("hamlyn/node.sock"); }
 
@@ -39,6 +41,12 @@ class World {
  private:
   Folder runtime_, data_;
 };
+
+// Whether this process may run on two processors at least, which whoever measures needs.
+bool two_processors();
+
+// Expects that `hamlyn` with these words answers with that reason, and where its command's help is to be had.
+void expect_usage(World& world, const std::vector<std::string>& words, const std::string& reason);
 
 // Both ends of a pipe.
 struct Pipe {
