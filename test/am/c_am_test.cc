@@ -57,7 +57,7 @@ void forbidden(void* token) {
   wrong += AM_AllocateBundle(AM_SEQ, &bundle) != AM_ERR_IN_USE;
   wrong += AM_AllocateEndpoint(bundle, &endpoint, nullptr) != AM_ERR_IN_USE;
   wrong += AM_MoveEndpoint(endpoint, bundle, bundle) != AM_ERR_IN_USE;
-  // What runs stays until it has returned.
+  // A function that runs stays until it has returned.
   wrong += AM_SetHandler(endpoint, 4, count_none) != AM_ERR_IN_USE;
   wrong += AM_SetHandler(endpoint, 0, back) != AM_ERR_IN_USE;
   wrong += AM_SetNumHandlers(endpoint, 2) != AM_ERR_IN_USE;

@@ -1,22 +1,8 @@
-// Messages for which there is no memory to keep them in. Replaces operator new: a program of its own.
+// Messages for which there is no memory to keep them in. A program of its own.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "test/am/am_machine.h"
-
-namespace {
-thread_local bool fails = false;
-}
-
-void* operator new(std::size_t bytes) {
-  void* const memory = fails ? nullptr : std::malloc(bytes + (bytes == 0 ? 1 : 0));
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "test/support/no_memory.h"
 
 namespace hamlyn::test {
 namespace {
@@ -33,9 +19,9 @@ TEST_F(AmMachine, gives_a_credit_back_for_a_long_message_that_it_cannot_keep) {
   ASSERT_EQ(world->at(0).begin_long(1, leaving, moving), Try::ok);
   EXPECT_EQ(pair().in_flight(), 1u);
   world->crowded = 100;
-  fails = true;
+  no_memory = true;
   EXPECT_EQ(world->at(0).end_long(moving, leaving, true), Try::resource);
-  fails = false;
+  no_memory = false;
   EXPECT_EQ(pair().in_flight(), 0u);
 }
 

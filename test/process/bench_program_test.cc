@@ -1,7 +1,6 @@
 // The program `hamlyn-bench`: that it measures in rounds and judges. What it measures is no matter of tests.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -24,10 +23,7 @@ class BenchProgram : public testing::Test {
 };
 
 TEST_F(BenchProgram, MeasuresInRoundsAndJudges) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
-    GTEST_SKIP() << "SKIPPED: it needs two processors";
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: it needs two processors";
   const std::string only = R"((limit\.fetchadd|shm\.fetchadd\.mapped)\.8\.roundtrip)";
   const Finished finished = run({"--json", "--rounds", "2", "--only", only});
   ASSERT_EQ(finished.status, 0) << finished.err;

@@ -1,10 +1,10 @@
 // `hamlyn logp`: that it measures, and says what it has measured. How long things take is no matter of tests.
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "test/process/tool_world.h"
 
@@ -13,20 +13,16 @@ namespace {
 
 using nlohmann::json;
 
-bool may_run_on_two() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 2;
-}
-
-// A machine that is disturbed all the time gives no parameters, and the command says so.
-Finished measured(World& world, const std::vector<std::string>& words) {
-  for (int tries = 1;; ++tries) {
-    Finished finished = world.start(words).wait(std::chrono::seconds{100});
-    if (finished.status == 0 || tries == 3) return finished;
+// Runs it until it has parameters, three times at most. A machine that is disturbed all the time gives none,
+// and the command says so.
+std::optional<json> measured(World& world, const std::vector<std::string>& words) {
+  for (int tries = 0; tries != 3; ++tries) {
+    const Finished finished = world.start(words).wait(std::chrono::seconds{100});
+    if (finished.status == 0) return json::parse(finished.out);
     EXPECT_EQ(finished.status, 1);
     EXPECT_NE(finished.err.find("hamlyn logp: " + words[2] + ": "), std::string::npos) << finished.err;
   }
+  return std::nullopt;
 }
 
 void expect_parameters(const json& layer) {
@@ -45,11 +41,11 @@ void expect_parameters(const json& layer) {
 }
 
 TEST(ToolLogp, MeasuresALayer) {
-  if (!may_run_on_two()) GTEST_SKIP() << "logp needs two processors";
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: logp needs two processors";
   World world;
-  const Finished finished = measured(world, {"logp", "--layer", "fast", "--json"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  const json report = json::parse(finished.out);
+  const std::optional<json> found = measured(world, {"logp", "--layer", "fast", "--json"});
+  if (!found) GTEST_SKIP() << "SKIPPED: the machine is disturbed all the time";
+  const json& report = *found;
   ASSERT_EQ(report.at("layers").size(), 1u);
   const json& layer = report.at("layers").at(0);
   EXPECT_EQ(layer.at("layer"), "fast");
@@ -62,15 +58,15 @@ TEST(ToolLogp, MeasuresALayer) {
 }
 
 TEST(ToolLogp, MeasuresEachLayerWithFewCredits) {
-  if (!may_run_on_two()) GTEST_SKIP() << "logp needs two processors";
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: logp needs two processors";
   World world;
   for (const std::string layer : {"am", "vi", "segments", "splitc"}) {
     std::vector<std::string> words{"logp", "--layer", layer, "--json"};
     const bool credits = layer == "am" || layer == "vi";
     if (credits) words.insert(words.end(), {"--k", "2"});
-    const Finished finished = measured(world, words);
-    ASSERT_EQ(finished.status, 0) << finished.err;
-    const json found = json::parse(finished.out).at("layers").at(0);
+    const std::optional<json> report = measured(world, words);
+    if (!report) continue;  // the machine is disturbed all the time
+    const json& found = report->at("layers").at(0);
     EXPECT_EQ(found.at("layer"), layer);
     EXPECT_EQ(found.at("under_way"), credits ? 2 : 64);
     expect_parameters(found);
@@ -90,13 +86,7 @@ TEST(ToolLogp, RefusesWhatItCannotFollow) {
       {{"logp", "--layer", "vi", "--k", "256"}, "--k: the layer vi has at most 255 requests under way"},
       {{"logp", "--cores", "0,0"}, "two different processors"},
   };
-  for (const auto& [words, reason] : wrong) {
-    const Finished finished = world.run(words);
-    EXPECT_EQ(finished.status, 2) << finished.err;
-    EXPECT_NE(finished.err.find(reason), std::string::npos) << finished.err;
-    EXPECT_NE(finished.err.find(" (usage): see 'hamlyn logp --help'\n"), std::string::npos) << finished.err;
-    EXPECT_EQ(finished.out, "");
-  }
+  for (const auto& [words, reason] : wrong) expect_usage(world, words, reason);
 }
 
 }  // namespace

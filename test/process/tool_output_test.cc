@@ -43,7 +43,7 @@ const std::map<std::string, std::vector<Words>> kPrinting{
      {{"calls", "answers"}, {"calls", "answers", "--json"}, {"calls", "answers", "minus", "5", "3"}}},
     {"run", {{"run", "--label", "echo", "here"}}},
     {"doctor", {{"doctor"}, {"doctor", "--json"}}},
-    {"logp", {{"logp", "--layer", "fast"}}},
+    {"logp", {}},  // whether it has something to print depends on how quiet the machine is
     {"perf", {{"perf", "--list"}, {"perf", "--json", "--only", R"(limit\.copy\..*)"}}},
 };
 
@@ -51,8 +51,7 @@ const std::map<std::string, std::vector<Words>> kPrinting{
 class ToolWritten : public testing::Test {
  protected:
   Finished run(Words words, const Command::Options& options) {
-    if (words[0] == "perf" || words[0] == "logp" || words[0] == "doctor" || words[0] == "run" ||
-        words.back() == "--help")
+    if (words[0] == "perf" || words[0] == "doctor" || words[0] == "run" || words.back() == "--help")
       return world_.run(words, options);
     words.insert(words.end(), {"--node", node_});
     std::optional<Command> partner;

@@ -1,6 +1,5 @@
 // `hamlyn perf`: that it measures, through a node of its own. What it measures is no matter of tests.
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -14,14 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-bool two_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 2;
-}
-
 TEST(ToolPerf, MeasuresWhatIsAskedFor) {
-  if (!two_processors()) GTEST_SKIP() << "perf needs two processors";
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: perf needs two processors";
   World world;
   const std::string only =
       R"(limit\.copy\..*|shm\.fast\.16\.rate|shm\.message\.(64\.oneway|touched\.65536\.bandwidth))";
@@ -44,7 +37,7 @@ TEST(ToolPerf, MeasuresWhatIsAskedFor) {
 }
 
 TEST(ToolPerf, MeasuresBetweenNodesThatAreNamed) {
-  if (!two_processors()) GTEST_SKIP() << "perf needs two processors";
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: perf needs two processors";
   World world;
   const TwoNodes nodes;
   const std::string sockets = nodes.at(1).node + "," + nodes.at(2).node;
@@ -78,13 +71,7 @@ TEST(ToolPerf, RefusesWhatItCannotFollow) {
       {{"perf", "--cores", "0,100000"}, "100000"},
       {{"perf", "--rounds", "1"}, "rounds"},  // of hamlyn-bench
   };
-  for (const auto& [words, reason] : wrong) {
-    const Finished finished = world.run(words);
-    EXPECT_EQ(finished.status, 2) << finished.err;
-    EXPECT_NE(finished.err.find(reason), std::string::npos) << finished.err;
-    EXPECT_NE(finished.err.find(" (usage): see 'hamlyn perf --help'\n"), std::string::npos) << finished.err;
-    EXPECT_EQ(finished.out, "");
-  }
+  for (const auto& [words, reason] : wrong) expect_usage(world, words, reason);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "test/process/tool_world.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -63,6 +65,21 @@ std::size_t World::attached() {
 std::size_t World::names() {
   const Finished node = run({"node", "--json"});
   return node.status == 0 ? nlohmann::json::parse(node.out).at("names").get<std::size_t>() : 0;
+}
+
+bool two_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 2;
+}
+
+void expect_usage(World& world, const std::vector<std::string>& words, const std::string& reason) {
+  const Finished finished = world.run(words);
+  EXPECT_EQ(finished.status, 2) << finished.err;
+  EXPECT_NE(finished.err.find(reason), std::string::npos) << finished.err;
+  const std::string help = " (usage): see 'hamlyn " + words.front() + " --help'\n";
+  EXPECT_NE(finished.err.find(help), std::string::npos) << finished.err;
+  EXPECT_EQ(finished.out, "");
 }
 
 Pipe::Pipe() {

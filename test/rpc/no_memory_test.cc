@@ -1,26 +1,12 @@
-// Results and words for which there is no memory: the caller is told what became of the call. Replaces
-// operator new: a program of its own.
+// Results and words for which there is no memory: the caller is told what became of the call. A program of
+// its own.
 #include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <new>
 
 #include "rpc/blast/server_machine.h"
 #include "rpc/ending.h"
 #include "test/rpc/blast_letters.h"
 #include "test/rpc/noted_port.h"
-
-namespace {
-thread_local bool fails = false;
-}
-
-void* operator new(std::size_t bytes) {
-  void* const memory = fails ? nullptr : std::malloc(bytes + (bytes == 0 ? 1 : 0));
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "test/support/no_memory.h"
 
 namespace hamlyn::test {
 namespace {
@@ -47,9 +33,9 @@ TEST(RpcNoMemory, tells_what_became_of_a_call_whose_result_it_cannot_keep) {
   port.sent.clear();
   port.answer = Status::queue_full;
   const std::vector<std::byte> data(100);
-  fails = true;
+  no_memory = true;
   machine.finish(taken, Cause::none, true, data);
-  fails = false;
+  no_memory = false;
   EXPECT_TRUE(machine.owes());
   port.answer = Status::ok;
   EXPECT_TRUE(machine.settle_owed());
@@ -67,9 +53,9 @@ TEST(RpcNoMemory, tells_that_a_procedure_threw_without_its_words) {
   std::ranges::fill(came.bytes, std::byte{'x'});
   const ReplyWord reply{.kind = Kind::failed, .cause = Cause::threw, .begun = true};
   Ending out;
-  fails = true;
+  no_memory = true;
   tell(reply, came, out);
-  fails = false;
+  no_memory = false;
   EXPECT_EQ(out.status, Status::refused);
   EXPECT_EQ(out.cause, Cause::threw);
   EXPECT_EQ(out.fate, Fate::done);
@@ -106,9 +92,9 @@ TEST(BlastNoMemory, passes_over_answers_and_words_of_which_it_cannot_take_note) 
   cancel.head = {.kind = wire::PacketKind::cancel, .sequence = 1, .session = 77};
   port.take();
   for (const auto& packet : {packet_of(answer), packet_of(cancel)}) {
-    fails = true;
+    no_memory = true;
     machine.hear(kClient, packet, 1);
-    fails = false;
+    no_memory = false;
   }
   machine.run(1);
   EXPECT_TRUE(port.take().empty());
