@@ -243,7 +243,8 @@ TEST_P(HostileDeath, ADeathIsToldWithoutTheDaemonThoughAChildHasTheSocket) {
   world.kill_daemon();
   peer.line().put('.');
   EXPECT_EQ(peer.wait(), 7);
-  EXPECT_TRUE(eventually([&] { return world.report().mappings == before; }));
+  EXPECT_TRUE(eventually([&] { return world.report().mappings == before; }))
+      << before << " -> " << world.report().mappings;
   world.expect_goes_on();
 }
 

@@ -284,7 +284,9 @@ int be_neighbour(Line& line, const std::string& node, const Ticket& victim) {
       if (terminus.wait_for_place(victim, kPatience) != Status::ok) return 3;
     }
     Notification echo;
-    if (queue.receive(echo, kPatience) != Status::ok) return 4;
+    do {  // what it is told of its node changes nothing
+      if (queue.receive(echo, kPatience) != Status::ok) return 4;
+    } while (echo.kind == Notification::Kind::attachment);
     if (echo.kind != Notification::Kind::message || echo.word != round) return 5;
     if (const auto order = line.take<Order>(1ms)) line.put(round);
   }

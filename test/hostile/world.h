@@ -89,7 +89,11 @@ class World {
   void send_to(const Ticket& ticket);
   // The victim maps that slot, and reads it.
   void map(const Ticket& ticket);
-  void kill_daemon() { daemon_->kill(); }
+  // The neighbour has its link before, which nobody could give it afterwards.
+  void kill_daemon() {
+    expect_goes_on();
+    daemon_->kill();
+  }
 
   // The victim answers and its neighbour's messages go on.
   void expect_goes_on();
