@@ -48,14 +48,14 @@ void Runtime::take_calls_of(std::uint32_t rank) {
       answer(rank, request);
     } catch (...) {
       if (failure_ || interface_.waiting().forked()) throw;
-      if (thrown_ == nullptr) thrown_ = std::current_exception();
+      keep_thrown();
     }
   }
   if (taken == kCalls) more_calls_ = true;
   if (taken != 0) tell(rank, other_at(rank_), {}, other_at(rank_) + offsetof(Other, handled), peer.taken);
 }
 
-// Runs it; throws what one has thrown that nobody waits for.
+// Runs a call. Throws what its function threw, if nobody waits for the answer.
 void Runtime::answer(std::uint32_t rank, const Request& request) {
   Reply reply;
   reply.number = request.number;

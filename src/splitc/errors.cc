@@ -59,8 +59,13 @@ std::optional<RankEnd> Runtime::first_end(bool surely) {
 // The link with that rank has ended.
 void Runtime::fail_gone(std::uint32_t rank) {
   const LinkReason why = interface_.why(peers_[rank].interface).reason;
-  const char* const text = why != LinkReason::none ? name(why) : "and was made anew";
-  fail_ended("the link with " + name_of(rank) + " has ended (" + text + ")", why == LinkReason::died);
+  const std::uint64_t now = library::link_now(interface_, peers_[rank].interface).serial;
+  std::string text = "the link with " + name_of(rank) + " has ended";
+  if (why != LinkReason::none)
+    text += std::string(" (") + name(why) + ")";
+  else if (now != 0 && now != peers_[rank].link)
+    text += " (and was made anew)";
+  fail_ended(text, why == LinkReason::died);
 }
 
 // `otherwise` is said if nobody tells which rank has ended, and how. `surely`: one has.
@@ -81,7 +86,7 @@ void Runtime::fail_by(Status status, std::uint32_t rank) {
     case Status::cancelled:
       fail(ErrorCode::cancelled, "a wait was cancelled");
     default:
-      // By another link than that of the heap's import everything is refused.
+      // The heap's import belongs to one link. Over any later link with that rank the owner refuses it.
       if (library::link_now(interface_, peers_[rank].interface).serial != peers_[rank].link) fail_gone(rank);
       fail(ErrorCode::not_permitted, std::string(name(status)) + ": " + name_of(rank) + " refuses it");
   }

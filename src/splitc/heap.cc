@@ -58,8 +58,12 @@ std::uint64_t Runtime::allocate_everywhere(std::size_t count, std::size_t bytes)
 }
 
 void Runtime::deallocate_everywhere(std::uint64_t word) {
-  go_on();
+  if (word == 0) return;
+  // Before anybody is waited for: who shows another program's pointer is refused alone.
+  const std::uint32_t owner = rank_of_good(word, 0);
   if (ended_) return;
+  if (owner != rank_)
+    refuse(ErrorCode::invalid_argument, "what is given back everywhere is named by another rank's pointer");
   const std::uint64_t place = place_of(word);
   begin(Kind::deallocation, 0, place, nullptr, 0);  // which one: ranks that mean others are found
   finish();

@@ -84,12 +84,15 @@ std::uint64_t allocate_everywhere(std::size_t count, std::size_t bytes) {
   return runtime().allocate_everywhere(count, bytes);
 }
 void deallocate_everywhere(std::uint64_t word) { runtime().deallocate_everywhere(word); }
-// An exception that is under way has the ranks at different places: then it stays taken.
+// An exception that is under way has the ranks at different places: then it stays taken. The heap of a
+// program that has ended has gone.
 void give_back_everywhere(std::uint64_t word) noexcept {
   if (here->runtime == nullptr || std::uncaught_exceptions() != 0) return;
+  if (!here->runtime->has_made(word)) return;
   try {
     here->runtime->deallocate_everywhere(word);
-  } catch (...) {  // the next call says it again
+  } catch (...) {
+    if (!here->runtime->failed()) here->runtime->keep_thrown();  // what has failed says so in each call
   }
 }
 

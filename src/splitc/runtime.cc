@@ -43,13 +43,23 @@ SegmentOptions segment_options(std::uint32_t ranks, const ProgramOptions& option
           .records = 16};
 }
 
+// Throws unless that is a rank of a program, and before anything is made or joined for it.
+const JobPlace& checked(const JobPlace& place, const ProgramOptions& options) {
+  static_cast<void>(heap_bytes(options));
+  if (place.size == 0 || place.size >= kMostRanks || place.rank >= place.size)
+    throw Error(ErrorCode::invalid_argument, "a place in a job: rank " + std::to_string(place.rank) + " of " +
+                                                 std::to_string(place.size) + "; of 1 to " +
+                                                 std::to_string(kMostRanks - 1));
+  return place;
+}
+
 JobOptions going_on() { return {.go_on = true}; }  // who waits for a rank that ends throws, and says which
 
 }  // namespace
 
 Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptions& options)
     : interface_(interface),
-      job_(interface, place, going_on()),
+      job_(interface, checked(place, options), going_on()),
       rank_(job_.rank()),
       ranks_(job_.size()),
       guarded_(options.guarded),
@@ -59,9 +69,6 @@ Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptio
       peers_(ranks_),
       book_(heap_bytes(options)),
       meeting_(own_, rank_, ranks_) {
-  if (ranks_ == 0 || ranks_ >= kMostRanks || rank_ >= ranks_)
-    refuse(ErrorCode::invalid_argument,
-           "a place in a job: rank " + std::to_string(rank_) + " of " + std::to_string(ranks_));
   crowded_ = library::simulation != nullptr ||  // there each has the one thread in turn
              std::int64_t{place.size_here} > ::sysconf(_SC_NPROCESSORS_ONLN);
   view_ = {.first = heap_at(ranks_),

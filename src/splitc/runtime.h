@@ -75,7 +75,11 @@ class Runtime {
   void all_store_sync();
 
   void poll();
-  // Throws what a function has thrown that nobody waits for, once.
+  // Keeps the exception that is being handled, which nobody waits for, unless an earlier one is kept.
+  void keep_thrown() noexcept {
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+  }
+  // Throws what was kept, once.
   void tell_thrown() {
     if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
@@ -85,6 +89,8 @@ class Runtime {
   void deallocate(std::uint64_t word);
   std::uint64_t allocate_everywhere(std::size_t count, std::size_t bytes);
   void deallocate_everywhere(std::uint64_t word);
+  // Whether that pointer is of this program, and not of one that has ended.
+  bool has_made(std::uint64_t word) const noexcept { return mark_of(word) == mark_; }
 
   bool same_host(std::uint32_t other) const {
     if (other >= ranks_) throw_outside(other, ranks_, "rank");
@@ -246,7 +252,7 @@ class Runtime {
   bool in_call_ = false;
   std::uint64_t calls_seen_ = 0;  // of Head::calls
   bool more_calls_ = false;       // some were left for the next look
-  std::exception_ptr thrown_;     // by a function that nobody waits for; of several the first
+  std::exception_ptr thrown_;     // where nobody waited for it; of several the first
   bool ended_ = false;
   HeapBook book_;
   Meeting meeting_;

@@ -126,6 +126,56 @@ TEST(HostedSplitC, tells_programs_of_one_process_apart) {
   hosted.run();
 }
 
+// Memory at the same place everywhere that outlives its program is given back to nobody.
+void outlive_a_program() {
+  std::optional<splitc::everywhere<std::uint64_t>> older;
+  std::uint64_t word = 0;
+  {
+    Interface interface;
+    splitc::Program program(interface, {}, {.heap = kHeap});
+    older.emplace();
+    word = older->at(0).word();
+  }
+  Interface interface;
+  splitc::Program program(interface, {}, {.heap = kHeap});
+  const splitc::everywhere<std::uint64_t> own;
+  using namespace internal_::splitc;
+  ASSERT_EQ(place_of(word), place_of(own.at(0).word())) << "it would not matter";
+  if (mark_of(word) == mark_of(own.at(0).word())) return;  // one time of thousands
+  EXPECT_EQ(code_of([&] { deallocate_everywhere(word); }), ErrorCode::invalid_argument);
+  older.reset();
+  const splitc::everywhere<std::uint64_t> more;
+  EXPECT_NE(more.at(0).word(), own.at(0).word());
+  EXPECT_NO_THROW(deallocate_everywhere(0));
+  splitc::barrier();
+}
+
+TEST(HostedSplitC, takes_nothing_back_of_a_program_that_has_ended) {
+  Hosted hosted;
+  hosted.add([](Hosted&) { outlive_a_program(); });
+  hosted.run();
+}
+
+// A rank that there cannot be looks nothing up: nobody serves that job.
+TEST(HostedSplitC, refuses_places_that_are_none) {
+  Hosted hosted;
+  hosted.add([](Hosted&) {
+    Interface interface;
+    const auto begin = [&](std::uint32_t rank, std::uint32_t size, std::size_t heap) {
+      return code_of([&] {
+        splitc::Program program(interface, {.job = "none", .rank = rank, .size = size}, {.heap = heap});
+      });
+    };
+    constexpr std::uint32_t kMost = internal_::splitc::kMostRanks;
+    EXPECT_EQ(begin(0, 0, kHeap), ErrorCode::invalid_argument);
+    EXPECT_EQ(begin(1, 1, kHeap), ErrorCode::invalid_argument);
+    EXPECT_EQ(begin(0, kMost, kHeap), ErrorCode::invalid_argument);
+    EXPECT_EQ(begin(0, ~0u, kHeap), ErrorCode::invalid_argument);
+    EXPECT_EQ(begin(0, 1, 0), ErrorCode::invalid_argument);
+  });
+  hosted.run();
+}
+
 // A rank dies at any time: the others hear of it, by its number, and none of them waits for ever.
 void run_with_a_death(std::uint64_t time, bool guarded, std::uint32_t& told, std::uint32_t& ended) {
   SCOPED_TRACE(time);

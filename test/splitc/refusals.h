@@ -1,6 +1,7 @@
 #pragma once
 // Refusals of a Split-C program, with the reason, and that it goes on afterwards.
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "test/splitc/chores.h"
@@ -138,9 +139,31 @@ inline void halves_of_barriers() {
   refused([] { call<do_nothing>(ranks()); }, kInvalid, "a call of rank");
 }
 
+// Memory that cannot be given back when its owner goes stays taken. The next call that waits says why.
+inline void givings_back() {
+  std::optional<everywhere<std::uint64_t>> words(std::in_place);
+  const std::uint64_t word = words->at(rank()).word();
+  Barrier halves;
+  halves.arrive();
+  words.reset();
+  refused([&] { halves.wait(); }, ErrorCode::invalid_argument, "between the two halves");
+  barrier();
+  refused([&] { internal_::splitc::deallocate_everywhere(word + 64); }, ErrorCode::invalid_argument,
+          "not allocated everywhere");
+  internal_::splitc::deallocate_everywhere(word);
+  if (ranks() > 1)
+    refused(
+        [&] {
+          internal_::splitc::deallocate_everywhere(
+              global_ptr<std::uint64_t>::from_word(word).at((rank() + 1) % ranks()).word());
+        },
+        ErrorCode::invalid_argument, "another rank's pointer");
+}
+
 inline void do_all() {
   bad_pointers();
   full_heaps();
+  givings_back();
   waits_in_calls();
   halves_of_barriers();
 }

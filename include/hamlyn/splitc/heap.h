@@ -18,7 +18,7 @@ std::uint64_t allocate(std::size_t count, std::size_t bytes);
 void deallocate(std::uint64_t word);
 std::uint64_t allocate_everywhere(std::size_t count, std::size_t bytes);
 void deallocate_everywhere(std::uint64_t word);
-// For destructors: an error is told by the next call.
+// For destructors. An error is kept: the next call that waits for other ranks, or `poll`, throws it.
 void give_back_everywhere(std::uint64_t word) noexcept;
 // Throws Error: invalid_argument.
 [[noreturn]] void throw_block(std::size_t block, std::size_t size);
