@@ -25,6 +25,21 @@ namespace hamlyn::internal_::job {
 
 using Secret = std::array<std::byte, 16>;
 
+// Shape of the desk's calls at both ends. Frames are long enough for what the desk answers, and for what a
+// rank gives. A meeting and a watch may be under way when a rank leaves: that is three stacks of four.
+inline constexpr hamlyn::rpc::ClientOptions kDeskCalls{.stacks = 4, .frame = 8064, .result = 8064};
+inline constexpr hamlyn::rpc::ServerOptions kDeskServer{.of_one = 2,
+                                                        .stacks = kDeskCalls.stacks,
+                                                        .frame = kDeskCalls.frame,
+                                                        .long_frame = 0,
+                                                        .result = kDeskCalls.result};
+// Options of a client that looks for the desk for so long.
+inline hamlyn::rpc::ClientOptions desk_calls(std::chrono::milliseconds timeout) {
+  hamlyn::rpc::ClientOptions out = kDeskCalls;
+  out.timeout = timeout;
+  return out;
+}
+
 // How a meeting ended, for one rank: its number, bytes that were gathered, words of a failure, the first of
 // those bytes.
 using Met = std::tuple<Outcome, std::uint64_t, std::uint64_t, std::string, std::vector<std::byte>>;

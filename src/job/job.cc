@@ -26,7 +26,7 @@ namespace library = internal_::library;
 }
 
 std::string_view variable(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = ::secure_getenv(name);
   return value == nullptr ? std::string_view{} : value;
 }
 
@@ -53,16 +53,6 @@ std::array<std::byte, 16> secret() {
   return out;
 }
 
-// Long enough for what the desk answers, and for what a rank gives. A meeting and a watch may be under way
-// when the rank leaves.
-constexpr rpc::ClientOptions kCalls{.stacks = 4, .frame = 8064, .result = 8064};
-
-rpc::ClientOptions calls_with(std::chrono::milliseconds timeout) {
-  rpc::ClientOptions out = kCalls;
-  out.timeout = timeout;
-  return out;
-}
-
 // A wait that begins now.
 library::Patience patience_for(std::chrono::nanoseconds timeout) {
   library::Patience out(timeout);
@@ -82,8 +72,11 @@ ErrorCode code_of(Status status) noexcept {
       return ErrorCode::forked;
     case Status::no_buffer:
       return ErrorCode::out_of_memory;
-    default:
+    case Status::link_ended:
+    case Status::stale:
       return ErrorCode::peer_died;
+    default:
+      return ErrorCode::peer_refused;
   }
 }
 
@@ -104,7 +97,8 @@ JobPlace place_in_job() {
 
 struct Job::Inside {
   Inside(Interface& interface, const JobPlace& place, const JobOptions& options)
-      : client(interface, internal_::job::desk_name(place.job), calls_with(options.timeout)) {}
+      : client(interface, internal_::job::desk_name(place.job), internal_::job::desk_calls(options.timeout)) {
+  }
 
   // Waits for a meeting, which began before or begins now.
   Status meet(Kind kind, std::span<const std::byte> mine, std::chrono::nanoseconds timeout,

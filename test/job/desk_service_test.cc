@@ -15,9 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace internal_::job;
 
-constexpr rpc::ClientOptions kCalls{.stacks = 4, .frame = 8064, .result = 8064};
-constexpr rpc::ServerOptions kDesk{
-    .clients = 8, .of_one = 2, .stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064};
 constexpr std::uint64_t kCheck = 77;
 const Secret kSecret{std::byte{4}, std::byte{2}};
 
@@ -26,7 +23,7 @@ template <class Type>
 class Served {
  public:
   Served(Interface& interface, Type& object)
-      : server_(interface, desk_name("tested"), object, kDesk),
+      : server_(interface, desk_name("tested"), object, kDeskServer),
         serving_([this] { static_cast<void>(server_.run()); }) {}
   ~Served() {
     server_.stop();
@@ -53,7 +50,7 @@ class DeskServed : public OnNodes {
     });
   }
   struct Caller : rpc::Client<DeskService> {
-    explicit Caller(Interface& interface) : Client(interface, desk_name("tested"), kCalls) {}
+    explicit Caller(Interface& interface) : Client(interface, desk_name("tested"), kDeskCalls) {}
     rpc::Result<Secret> enlist(const std::string& host, const std::string& token = "00ff",
                                std::uint32_t size = 4, std::uint64_t check = kCheck) {
       return call<&DeskService::enlist>(host, token, size, check);
@@ -116,7 +113,7 @@ TEST_F(DeskServed, takes_reports_of_a_host_of_its_own_ranks) {
 TEST_F(DeskServed, begins_nothing_for_arguments_of_a_wrong_size) {
   with_desk([&](DeskService& desk, Interface& other) {
     constexpr auto kListing = internal_::rpc::listing<DeskService>();
-    internal_::rpc::ClientCore bare(other, desk_name("tested"), internal_::rpc::wanted(kListing), kCalls);
+    internal_::rpc::ClientCore bare(other, desk_name("tested"), internal_::rpc::wanted(kListing), kDeskCalls);
     const std::vector<std::byte> bytes(8000, std::byte{0xff});
     const std::size_t procedures = internal_::rpc::names_of(kListing).size();
     for (std::size_t procedure = 0; procedure != procedures; ++procedure)

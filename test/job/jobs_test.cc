@@ -20,6 +20,7 @@
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/rpc.h"
+#include "job/desk_service.h"
 #include "test/process/tool_world.h"
 #include "test/support/actor.h"
 #include "test/support/two_nodes.h"
@@ -521,8 +522,7 @@ TEST_F(JobsOfStrangers, end_at_once_if_no_desk_can_come) {
 TEST_F(JobsOfStrangers, say_why_the_desk_has_not_answered) {
   const Finished finished = follow([](Interface& interface, const std::string& name, Line& line) {
     MuteDesk desk;
-    rpc::Server<MuteDesk> server(interface, name, desk,
-                                 {.stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064});
+    rpc::Server<MuteDesk> server(interface, name, desk, internal_::job::kDeskServer);
     std::thread serving([&] { static_cast<void>(server.run()); });
     static_cast<void>(line.put(true) && line.take<bool>());
     server.stop();

@@ -11,22 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "test/process/tool_world.h"
 #include "tool/run/left_over.h"
 
 namespace hamlyn::tool {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct OwnPipe {
-  OwnPipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return;
-    read.reset(ends[0]);
-    write.reset(ends[1]);
-  }
-  base::FileDescriptor read, write;
-};
+using test::Pipe;
 
 void put(int descriptor, const std::string& text) {
   ASSERT_EQ(::write(descriptor, text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -98,7 +90,7 @@ class RunStreams : public testing::Test {
     return out;
   }
 
-  OwnPipe pipe;
+  Pipe pipe;
   Streams streams{pipe.write.get(), pipe.write.get()};
   std::vector<base::FileDescriptor> ranks;
 };

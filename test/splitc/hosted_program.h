@@ -45,14 +45,10 @@ class HostedProgram {
     internal_::job::Terms terms;
     terms.size = ranks;
     DeskService desk(terms);
-    rpc::Server<DeskService> server(interface, internal_::job::desk_name("splitc"), desk,
-                                    {.clients = ranks,
-                                     .of_one = 2,
-                                     .stacks = 4,
-                                     .frame = 8064,
-                                     .long_frame = 0,
-                                     .result = 8064,
-                                     .owed = 4096});
+    rpc::ServerOptions options = internal_::job::kDeskServer;
+    options.clients = ranks;
+    options.owed = 4096;
+    rpc::Server<DeskService> server(interface, internal_::job::desk_name("splitc"), desk, options);
     std::vector<bool> told(ranks);
     const auto tell = [&](std::uint32_t rank, std::uint32_t status) {
       if (!told[rank]) desk.ended(rank, status);

@@ -54,8 +54,8 @@ class Job {
 
   // Joins the job that the environment names, in the place of another process that is in it as this rank.
   // Throws Error: invalid_argument (the environment); not_permitted: the desk says why; peer_died: the job
-  // has ended; timed_out: so it has, or it has not answered in time; cancelled, out_of_memory, forked; as
-  // Interface::lookup.
+  // has ended; timed_out: so it has, or it has not answered in time; peer_refused: it answers otherwise;
+  // cancelled, out_of_memory, forked; as Interface::lookup.
   explicit Job(Interface& interface, const JobOptions& options = {});
   // Joins as what `place` says.
   Job(Interface& interface, const JobPlace& place, const JobOptions& options = {});

@@ -16,8 +16,7 @@ class DeskOfTwo {
  public:
   DeskOfTwo(Interface& interface, const std::string& job)
       : desk_(two_ranks()),
-        server_(interface, internal_::job::desk_name(job), desk_,
-                {.clients = 2, .of_one = 2, .stacks = 4, .frame = 8064, .long_frame = 0, .result = 8064}),
+        server_(interface, internal_::job::desk_name(job), desk_, for_two_ranks()),
         serving_([this] { static_cast<void>(server_.run()); }) {}
   ~DeskOfTwo() {
     server_.stop();
@@ -25,6 +24,11 @@ class DeskOfTwo {
   }
 
  private:
+  static rpc::ServerOptions for_two_ranks() {
+    rpc::ServerOptions out = internal_::job::kDeskServer;
+    out.clients = 2;
+    return out;
+  }
   static internal_::job::Terms two_ranks() {
     internal_::job::Terms terms;
     terms.size = 2;

@@ -45,8 +45,7 @@ std::optional<std::uint32_t> Follower::find_desk() {
   const auto until = std::chrono::steady_clock::now() + kPatienceForLeader;
   while (!desk_) {
     try {
-      desk_.emplace(interface_, internal_::job::desk_name(options_.job),
-                    hamlyn::rpc::ClientOptions{.stacks = 4, .frame = 8064, .result = 8064, .timeout = kLook});
+      desk_.emplace(interface_, internal_::job::desk_name(options_.job), internal_::job::desk_calls(kLook));
     } catch (const Error& error) {
       if (!may_come(error.code()) || std::chrono::steady_clock::now() > until) throw;
     }
@@ -92,9 +91,11 @@ void Follower::follow_orders() {
   }
 }
 
+// Tells the desk, unless it has failed to answer before: each try lasts, and no signal is heard meanwhile.
 void Follower::report(const RankEnd& end) {
+  if (wrong_) return;
   const auto told = desk_->within(10s).call<&DeskService::report>(end.rank, end.status);
-  if (!told && !wrong_) wrong_ = desk_failed(told.status(), told.text());
+  if (!told) wrong_ = desk_failed(told.status(), told.text());
 }
 
 std::optional<std::uint32_t> Follower::step() {

@@ -44,14 +44,11 @@ internal_::job::Secret make_secret() {
 hamlyn::rpc::ServerOptions desk_options(const RunOptions& options) {
   constexpr std::size_t kMore = 24;
   const std::size_t clients = options.ranks + options.hosts.size() + kMore;
-  return {.clients = static_cast<std::uint32_t>(std::min<std::size_t>(clients, internal_::job::kMostClients)),
-          .of_one = 2,
-          .stacks = 4,
-          .frame = 8064,
-          .long_frame = 0,
-          .result = 8064,
-          .owed = 4096,
-          .waits = hamlyn::rpc::Waits::sleep};
+  hamlyn::rpc::ServerOptions out = internal_::job::kDeskServer;
+  out.clients = static_cast<std::uint32_t>(std::min<std::size_t>(clients, internal_::job::kMostClients));
+  out.owed = 4096;
+  out.waits = hamlyn::rpc::Waits::sleep;
+  return out;
 }
 
 // The path of this program, as a shell on another host takes it.
