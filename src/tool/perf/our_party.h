@@ -130,7 +130,7 @@ class Party {
   static void expect_ok(const char* doing, Status status);
   // Throws unless a send that was answered with `status` may be tried again.
   static void throw_unless_full(const char* doing, Status status);
-  // Runs the interface, or throws so.
+  // Runs the interface if `status` says that it is full. Throws if `status` says anything else.
   void run_or_throw(const char* doing, Status status);
 
   Interface interface_;
@@ -144,7 +144,7 @@ class Party {
   std::optional<MappedSlot> mapped_;
 };
 
-// A name under which two processes meet, that no other run uses at the same time.
+// Makes a name for two processes to meet under. No other run has the name.
 std::string new_meeting();
 
 using PartySide = std::function<void(Party&, Room&)>;

@@ -1,12 +1,16 @@
 // Active messages: short requests of four arguments, and replies of as many.
+#include "am/am_wire.h"
 #include "tool/perf/am_end.h"
 #include "tool/perf/logp/layers.h"
+#include "tool/perf/logp/logp.h"
 #include "tool/perf/logp/taking.h"
 
 namespace hamlyn::tool::perf::logp {
 namespace {
 
 constexpr am::HandlerNumber kAsk = 1, kAnswer = 2, kOver = 5;
+
+static_assert(kMostCredits == internal_::am::kMostCredits);
 
 class AmAsker {
  public:

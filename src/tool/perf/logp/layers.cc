@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "tool/perf/logp/logp.h"
 #include "tool/perf/ranks.h"
 
 namespace hamlyn::tool::perf::logp {
@@ -9,7 +10,7 @@ namespace {
 
 constexpr std::array kLayers{
     Layer{"fast", "16 bytes in fast mode", 64, 0, take_fast},
-    Layer{"am", "active messages of four arguments", 128, 512, take_am},
+    Layer{"am", "active messages of four arguments", 128, kMostCredits, take_am},
     Layer{"segments", "reads of 8 bytes that do not wait", 64, 0, take_segments},
     Layer{"splitc", "gets of 8 bytes from a guarded heap", kGetsOfRank, 0, take_splitc},
     Layer{"vi", "16 bytes to posted receives, and back", 64, 255, take_vi},
