@@ -19,7 +19,7 @@ Result Nic::Inside::publish(const Address& local) noexcept {
     if (++names[name] > 1) return Result::success;
     bool claimed = false;
     try {
-      // The node would take a name that another NIC of this interface has registered for changed by this one.
+      // Without the claim this NIC's registration would replace that of another NIC of this interface.
       claimed = internal_::library::name_claims(interface).take(name);
       if (claimed) interface.publish(name, machine.door(), opened);
     } catch (...) {

@@ -91,10 +91,11 @@ Resolved address_of(const Membership::Node& member) {
   return Resolved(text, AI_NUMERICHOST);
 }
 
-// 0: none.
+// 0: none. Nobody is asked for a name that no member could have.
 std::uint64_t member_called(const Members& members, const std::string& name) {
   const auto whole = std::ranges::find(members, name, &Membership::Node::address);
   if (whole != members.end()) return whole->id;
+  if (members.empty()) return 0;
   const Resolved wanted(name);
   const auto found = std::ranges::find_if(members, [&](const Membership::Node& each) {
     return !each.address.empty() && address_of(each).shares_one_with(wanted);
