@@ -514,7 +514,6 @@ TEST(ToolFailure, ADaemonThatIsStopped) {
   daemon.command().signal(SIGSTOP);
   ASSERT_TRUE(stopped(daemon.command()));
   std::vector<Command> both;
-  const auto before = std::chrono::steady_clock::now();
   for (const std::string command : {"send", "receive"})
     both.push_back(world.start({command, "toy", "--node", world.file("node"), "--timeout", "0.05"}));
   for (Command& each : both) {
@@ -524,7 +523,6 @@ TEST(ToolFailure, ADaemonThatIsStopped) {
               std::string::npos)
         << finished.err;
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds{4});
 }
 
 TEST(ToolFailure, NameIsTaken) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "test/process/tool_world.h"
+#include "test/support/users.h"
 
 namespace hamlyn::test {
 namespace {
@@ -134,7 +135,9 @@ class ToolUsers : public testing::Test {
   static constexpr uid_t kAlice = 61001, kBob = 61002;
 
   void SetUp() override {
-    if (::getuid() != 0) GTEST_SKIP() << "needs root, to be two users";
+    if (::getuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to be two users";
+    if (!can_start(kAlice, program("hamlyn")))
+      GTEST_SKIP() << "SKIPPED: other users cannot reach " << program("hamlyn");
     daemon_.emplace(std::vector<std::string>{program("hamlynd"), "--service", "--socket", socket()},
                     Command::Options{});
     ASSERT_TRUE(eventually([&] { return as(0, {"node"}).wait().status == 0; })) << daemon_->err();

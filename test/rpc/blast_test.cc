@@ -293,9 +293,10 @@ TEST(Blast, lends_nothing_by_reference) {
 TEST(Blast, ends_calls_when_its_server_is_gone_and_finds_the_next_one) {
   Waiter waiter;
   std::optional<Serving<Waiter>> serving;
-  serving.emplace(waiter);
+  // An address of its own: nobody else takes the port there while no server has it.
+  serving.emplace(waiter, rpc::BlastServerOptions{}, 1, "127.77.0.1");
   const std::string address = serving->server.address();
-  BlastClient<Waiter> client(address, {.dead = 200ms});
+  BlastClient<Waiter> client(address, {.dead = 2s});
   EXPECT_TRUE(client.call<&Waiter::left>());
   serving.reset();
   const auto lost = client.call<&Waiter::left>();
