@@ -161,9 +161,12 @@ ClientCore::ClientCore(Interface& interface, std::string_view name, std::vector<
       throw Error(ErrorCode::version_mismatch, inside_->machine.wrong());
     case Status::refused:
       throw Error(ErrorCode::peer_refused, "the server has as many clients as it may have");
+    case Status::no_buffer:
+      throw std::bad_alloc();
     default:
       library::throw_if_no_link("the server cannot be called", interface, inside_->door.interface);
-      throw Error(ErrorCode::peer_died, std::string("the server cannot be called: ") + hamlyn::name(status));
+      throw Error(status == Status::link_ended ? ErrorCode::peer_died : ErrorCode::peer_refused,
+                  std::string("the server cannot be called: ") + hamlyn::name(status));
   }
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a client of calls");

@@ -167,7 +167,7 @@ BlastClientCore::BlastClientCore(BlastPort port, std::span<const std::byte> serv
     case Status::no_buffer:
       throw std::bad_alloc();
     default:
-      throw Error(ErrorCode::peer_died, "the server answers what no server does");
+      throw Error(ErrorCode::peer_refused, "the server answers what no server does");
   }
 } catch (const std::bad_alloc&) {
   library::throw_no_memory("a client of calls over datagrams");
