@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -481,6 +483,24 @@ class MuteDesk {
 };
 HAMLYN_RPC(MuteDesk, enlist)
 
+// A desk that takes no report of a rank's end.
+class SourDesk {
+ public:
+  internal_::job::Secret enlist(const std::string&, const std::string&, std::uint32_t, std::uint64_t) {
+    return {};
+  }
+  void orders(rpc::Answer<internal_::job::Order> answer) { waits_ = std::move(answer); }
+  void report(std::uint32_t, std::uint32_t) {
+    ++reports;
+    throw std::runtime_error("no reports");
+  }
+  std::atomic<int> reports{0};
+
+ private:
+  std::optional<rpc::Answer<internal_::job::Order>> waits_;
+};
+HAMLYN_RPC(SourDesk, enlist, orders, report)
+
 // Names of desks that another process than the job's own has registered.
 class JobsOfStrangers : public Jobs {
  protected:
@@ -491,14 +511,14 @@ class JobsOfStrangers : public Jobs {
       for (const auto& [name, value] : world.environment()) ::setenv(name.c_str(), value.c_str(), 1);
       Interface interface;
       serve(interface, "job.strange", line);
-      return 0;
+      return HasFailure() ? 1 : 0;
     });
     if (!stranger.line().take<bool>()) {
       ADD_FAILURE() << "the stranger has not begun";
       return {};
     }
     const Finished finished =
-        run({"-n", "2", "--hosts", "ant,bee", "--at", "bee", "--job", "strange"}, "meet");
+        run({"-n", "6", "--hosts", "ant,bee", "--at", "bee", "--job", "strange"}, "meet");
     EXPECT_TRUE(stranger.line().put(true));
     EXPECT_EQ(stranger.wait(), 0);
     return finished;
@@ -531,6 +551,19 @@ TEST_F(JobsOfStrangers, say_why_the_desk_has_not_answered) {
   EXPECT_EQ(finished.status, 1);
   EXPECT_NE(finished.err.find("(refused)"), std::string::npos) << finished.err;
   EXPECT_EQ(finished.err.find("has ended"), std::string::npos) << finished.err;
+}
+
+TEST_F(JobsOfStrangers, report_no_more_once_a_report_was_not_taken) {
+  const Finished finished = follow([](Interface& interface, const std::string& name, Line& line) {
+    SourDesk desk;
+    rpc::Server<SourDesk> server(interface, name, desk, internal_::job::kDeskServer);
+    std::thread serving([&] { static_cast<void>(server.run()); });
+    static_cast<void>(line.put(true) && line.take<bool>());
+    server.stop();
+    serving.join();
+    EXPECT_EQ(desk.reports, 1);
+  });
+  EXPECT_NE(finished.status, 0);
 }
 
 TEST_F(Jobs, a_host_that_is_killed_has_ended_with_its_ranks) {
