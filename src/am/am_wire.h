@@ -17,7 +17,7 @@ namespace hamlyn::internal_::am {
 
 using namespace hamlyn::am;
 
-inline constexpr std::uint16_t kWireVersion = 1;
+inline constexpr std::uint16_t kWireVersion = 2;
 inline constexpr std::size_t kUnit = 64;         // bytes of ring that a message takes a multiple of
 inline constexpr std::size_t kSmallRing = 8192;  // at first
 inline constexpr std::uint32_t kMostCredits = 512;
@@ -110,12 +110,13 @@ struct SegmentNews {
 struct Hello {
   std::uint16_t version = kWireVersion;
   std::uint16_t why = 0;           // a Why: the endpoint cannot be sent to, and the rest counts for nothing
-  std::uint32_t credits = 0;       // requests that the receiver of this may have under way
+  std::uint16_t credits = 0;       // requests that the receiver of this may have under way
+  std::uint16_t way = 0;           // a Way: how the sender of this is sent to
   std::uint64_t from = 0, to = 0;  // the endpoints' own numbers
   std::uint64_t session = 0;       // that the sender has chosen for this pair
-  std::uint64_t ring_bytes = 0;    // of the longer ring, if it is asked for
+  std::uint64_t ring_bytes = 0;    // slots: of the longer ring, if it is asked for
   WireTicket door = {};            // where the sender of this hears
-  WireTicket ring = {};            // where messages to it land
+  WireTicket ring = {};            // where messages to it land; vi, vi3: the door of its NIC
   SegmentNews segment = {};
 };
 static_assert(sizeof(Hello) == 120);
@@ -154,7 +155,8 @@ void each_number(SegmentNews& news, What what) noexcept {
 }
 template <class What>
 void each_number(Hello& hello, What what) noexcept {
-  what(hello.version), what(hello.why), what(hello.credits), what(hello.from), what(hello.to);
+  what(hello.version), what(hello.why), what(hello.credits), what(hello.way);
+  what(hello.from), what(hello.to);
   what(hello.session), what(hello.ring_bytes);
   each_number(hello.door, what), each_number(hello.ring, what), each_number(hello.segment, what);
 }

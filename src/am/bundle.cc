@@ -30,7 +30,7 @@ const char* name(Operation operation) noexcept {
 
 bool Bundle::Inside::look() noexcept {
   bool found = false;
-  for (Endpoint::Inside* const each : endpoints) found |= each->look();
+  for (Endpoint::Inside* const each : endpoints) found |= each->with([](auto& of) { return of.look(); });
   return found;
 }
 

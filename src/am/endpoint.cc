@@ -1,12 +1,15 @@
 // Endpoints: requests, replies, and their handlers; and how a bundle is polled.
 #include "hamlyn/am/endpoint.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "am/inside.h"
@@ -17,7 +20,6 @@ namespace hamlyn {
 namespace am {
 
 using internal_::am::Kind;
-using internal_::am::SlotsPort;
 
 namespace {
 
@@ -69,9 +71,32 @@ std::size_t value_of(const Setting& setting, std::size_t option) {
                                                (text != nullptr ? text : std::to_string(value)));
 }
 
-internal_::am::Limits limits_of(const EndpointOptions& options) {
-  return {.credits = static_cast<std::uint32_t>(value_of(kCredits, options.credits)),
+constexpr Setting kViCredits{"EndpointOptions::credits",
+                             "HAMLYN_AM_CREDITS",
+                             internal_::am::kStandardViCredits,
+                             1,
+                             internal_::am::kMostViCredits,
+                             1,
+                             "1 to 32 over VIs"};
+
+internal_::am::Limits limits_of(Way way, const EndpointOptions& options) {
+  const Setting& credits = way == Way::slots ? kCredits : kViCredits;
+  return {.credits = static_cast<std::uint32_t>(value_of(credits, options.credits)),
           .ring = value_of(kRing, options.ring)};
+}
+
+// Throws Error: invalid_argument.
+Way way_of(const EndpointOptions& options) {
+  constexpr std::array<const char*, 4> kNames{"", "slots", "vi", "vi3"};
+  if (static_cast<std::size_t>(options.way) >= kNames.size())
+    throw Error(ErrorCode::invalid_argument, "EndpointOptions::way is to be one of am::Way");
+  if (options.way != Way::standard) return options.way;
+  const char* const text = ::secure_getenv("HAMLYN_AM_WAY");
+  if (text == nullptr || *text == '\0') return Way::slots;
+  const auto found = std::ranges::find(kNames, std::string_view(text));
+  if (found != kNames.end()) return static_cast<Way>(found - kNames.begin());
+  throw Error(ErrorCode::invalid_argument,
+              std::string("HAMLYN_AM_WAY is to be slots, vi or vi3, and is ") + text);
 }
 
 Result answer(internal_::am::Try tried) noexcept {
@@ -96,13 +121,22 @@ bool too_much(std::span<const std::byte> data, Arguments arguments, std::size_t 
 
 // --- handling
 
-Endpoint::Inside::Inside(Endpoint& of, Bundle::Inside& bundle, const internal_::am::Limits& limits)
-    : self(of), in(&bundle), port(bundle.interface), machine(port, limits), on_return(say_and_end) {
+std::unique_ptr<Endpoint::Inside> Endpoint::Inside::make(Endpoint& of, Bundle::Inside& bundle,
+                                                         const EndpointOptions& options) {
+  const Way way = way_of(options);
+  const internal_::am::Limits limits = limits_of(way, options);
+  if (way == Way::slots) return std::make_unique<Of<internal_::am::SlotsPort>>(of, bundle, way, limits);
+  return std::make_unique<Of<internal_::am::ViPort>>(of, bundle, way, limits);
+}
+
+Endpoint::Inside::Inside(Endpoint& of, Bundle::Inside& bundle, Way by) noexcept
+    : way(by), self(of), in(&bundle), on_return(say_and_end) {
   token.inside_ = &token_inside;
   token_inside.of = this;
 }
 
-void Endpoint::Inside::hand_back() noexcept {
+template <class Port>
+void Endpoint::Inside::Of<Port>::hand_back() noexcept {
   const Returned returned = machine.take_returned();
   const Handling now(*in.load(std::memory_order_relaxed));
   handing_back = true;
@@ -110,64 +144,65 @@ void Endpoint::Inside::hand_back() noexcept {
   handing_back = false;
 }
 
-// Whether functions run that were given to this endpoint. They must stay until they have returned.
-bool Endpoint::Inside::calls_out() const noexcept { return token_inside.delivery != nullptr || handing_back; }
-
-__attribute__((always_inline)) inline void Endpoint::Inside::handle(Delivery& delivery) noexcept {
-  call_handler(delivery);
-  machine.finish(delivery);
+template <class Port>
+__attribute__((always_inline)) inline void Endpoint::Inside::Of<Port>::handle(Delivery& to) noexcept {
+  call_handler(to);
+  machine.finish(to);
 }
 
-__attribute__((always_inline)) inline void Endpoint::Inside::call_handler(Delivery& delivery) noexcept {
+template <class Port>
+__attribute__((always_inline)) inline void Endpoint::Inside::Of<Port>::call_handler(Delivery& to) noexcept {
   const Handling now(*in.load(std::memory_order_relaxed));
-  token_inside.delivery = &delivery;
-  if (delivery.kind == Kind::get) [[unlikely]] {
-    static_cast<void>(machine.reply_long(delivery, {.kind = Kind::reply_long,
-                                                    .handler = delivery.handler,
-                                                    .arguments = {delivery.arguments.data(), delivery.count},
-                                                    .data = delivery.data,
-                                                    .offset = delivery.offset}));
+  delivery = &to;
+  if (to.kind == Kind::get) [[unlikely]] {
+    static_cast<void>(machine.reply_long(to, {.kind = Kind::reply_long,
+                                              .handler = to.handler,
+                                              .arguments = {to.arguments.data(), to.count},
+                                              .data = to.data,
+                                              .offset = to.offset}));
   } else {
     if (before) [[unlikely]]
       before(token);
-    handlers[delivery.handler](token, {{delivery.arguments.data(), delivery.count}, delivery.data});
+    handlers[to.handler](token, {{to.arguments.data(), to.count}, to.data});
     if (after) [[unlikely]]
       after(token);
   }
-  token_inside.delivery = nullptr;
+  delivery = nullptr;
 }
 
-__attribute__((always_inline)) inline bool Endpoint::Inside::poll() noexcept {
+template <class Port>
+__attribute__((always_inline)) inline bool Endpoint::Inside::Of<Port>::poll() noexcept {
   if (machine.has_returned()) [[unlikely]] {
     hand_back();
     return true;
   }
-  Delivery delivery;
+  Delivery next_one;
   if (machine.restless()) [[unlikely]] {
     machine.step();
-    if (machine.hear_early(delivery)) {
-      handle(delivery);
+    if (machine.hear_early(next_one)) {
+      handle(next_one);
       return true;
     }
   }
   if (!lent.empty()) [[unlikely]]
     release_lent();
-  Notification next;
+  typename Port::Event next;
   if (held) [[unlikely]] {
     next = *std::exchange(held, std::nullopt);
   } else if (!port.poll(next)) {
     return false;
   }
-  if (port.hear(machine, next, delivery)) handle(delivery);
+  if (port.hear(machine, next, next_one)) handle(next_one);
   return true;
 }
 
 inline bool Bundle::Inside::poll_all() noexcept {
+  const auto poll = [](auto& of) { return of.poll(); };
   if (endpoints.size() == 1) [[likely]]
-    return endpoints.front()->poll();
+    return endpoints.front()->with(poll);
   bool found = false;
   // A handler may make endpoints, and have them move here.
-  for (std::size_t i = 0; i < endpoints.size(); ++i) found |= endpoints[i]->poll();
+  for (std::size_t i = 0; i < endpoints.size(); ++i) found |= endpoints[i]->with(poll);
   return found;
 }
 
@@ -188,36 +223,39 @@ Result Bundle::poll(std::uint32_t times) noexcept {
 }
 
 // Under the bundle's lock, inside a wait.
-bool Endpoint::Inside::look() noexcept {
+template <class Port>
+bool Endpoint::Inside::Of<Port>::look() noexcept {
   constexpr int kMostAtOnce = 64;
   for (int left = kMostAtOnce; left != 0 && !held; --left) {
-    Notification next;
+    typename Port::Event next;
     if (!port.take(in.load(std::memory_order_relaxed)->waiting, next)) break;
-    Delivery delivery;
+    Delivery none;
     if (port.is_message(next))
       held = next;
     else
-      static_cast<void>(port.hear(machine, next, delivery));
+      static_cast<void>(port.hear(machine, next, none));
   }
   if (machine.restless()) machine.step();
   return held.has_value() || machine.has_returned() || machine.has_early();
 }
 
 // Hears what has come, and calls no handler any more.
-void Endpoint::Inside::hear_the_last() noexcept {
+template <class Port>
+void Endpoint::Inside::Of<Port>::hear_the_last() noexcept {
   constexpr int kMostAtOnce = 256;
   for (int left = kMostAtOnce; left != 0; --left) {
-    Notification next;
-    Delivery delivery;
+    typename Port::Event next;
+    Delivery last;
     if (held)
       next = *std::exchange(held, std::nullopt);
     else if (!port.take(in.load(std::memory_order_relaxed)->waiting, next))
       break;
-    if (port.hear(machine, next, delivery)) machine.turn_away(delivery);
+    if (port.hear(machine, next, last)) machine.turn_away(last);
   }
 }
 
-void Endpoint::Inside::release_lent() noexcept {
+template <class Port>
+void Endpoint::Inside::Of<Port>::release_lent() noexcept {
   std::erase_if(lent, [&](const Lent& each) { return machine.moved(each.moving) != Status::pending; });
 }
 
@@ -247,7 +285,7 @@ Result Endpoint::Inside::until_taken(Call& call, Attempt attempt) noexcept {
       stays = call.begin(entry.bundle());
       if (call.closing()) return Result::not_init;
       if (const Try tried = attempt(); tried != Try::later) return answer(tried);
-      if (!std::exchange(call.waited, true)) ++machine.statistics.waits;
+      if (!std::exchange(call.waited, true)) with([](auto& of) { ++of.machine.statistics.waits; });
       found = entry.bundle().poll_all();
     }
     if (!stays) {
@@ -267,17 +305,19 @@ __attribute__((always_inline)) inline Result Endpoint::Inside::request(std::uint
     const Entry entry(*this);
     if (!entry || entry.in_handler()) [[unlikely]]
       return entry.why();
-    const Try tried = machine.request(index, leaving);
+    const Try tried = with([&](auto& of) { return of.machine.request(index, leaving); });
     if (++requests % kPollEach == 0) static_cast<void>(entry.bundle().poll_all());
     if (tried != Try::later) [[likely]]
       return answer(tried);
   }
   Call call(*this);
-  return until_taken(call, [&] { return machine.request(index, leaving); });
+  return until_taken(
+      call, [&] { return with([&](auto& of) { return of.machine.request(index, leaving); }); });
 }
 
 // The data first, then the message.
-Result Endpoint::Inside::request_long(std::uint32_t index, Leaving& leaving) noexcept {
+template <class Port>
+Result Endpoint::Inside::Of<Port>::request_long(std::uint32_t index, Leaving& leaving) noexcept {
   Call call(*this);
   Moving moving;
   Result result = until_taken(call, [&] { return machine.begin_long(index, leaving, moving); });
@@ -295,9 +335,33 @@ Result Endpoint::Inside::hear_all() noexcept {
   constexpr int kMost = 256;
   const Entry entry(*this);
   if (!entry || entry.in_handler()) return entry.why();
-  for (int left = kMost; left != 0 && poll(); --left) {
-  }
+  with([](auto& of) {
+    for (int left = kMost; left != 0 && of.poll(); --left) {
+    }
+  });
   return Result::ok;
+}
+
+template <class Port>
+Result Endpoint::Inside::Of<Port>::request_to_async(std::uint32_t index, Leaving& leaving) noexcept {
+  release_lent();
+  std::unique_ptr<std::byte[]> copy;
+  const std::size_t bytes = leaving.data.size();
+  try {
+    copy = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(bytes, 1));
+    lent.reserve(lent.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return Result::resource;
+  }
+  if (bytes != 0) std::memcpy(copy.get(), leaving.data.data(), bytes);
+  leaving.data = {copy.get(), bytes};
+  Moving moving;
+  Result result = answer(machine.begin_long(index, leaving, moving));
+  if (result == Result::ok && moving.pair != 0) {
+    result = answer(machine.end_long(moving, leaving, true));
+    lent.push_back({std::move(copy), moving});  // it has room
+  }
+  return result;
 }
 
 Result Endpoint::request(std::uint32_t index, HandlerNumber handler, Arguments arguments) noexcept {
@@ -328,7 +392,7 @@ Result Endpoint::request_to(std::uint32_t index, std::uint64_t offset, HandlerNu
                                  .offset = offset,
                                  .length = data.size()};
   if (const Result heard = inside_->hear_all(); heard != Result::ok) return heard;
-  return inside_->request_long(index, leaving);
+  return inside_->with([&](auto& of) { return of.request_long(index, leaving); });
 }
 
 Result Endpoint::request_to_async(std::uint32_t index, std::uint64_t offset, HandlerNumber handler,
@@ -336,27 +400,13 @@ Result Endpoint::request_to_async(std::uint32_t index, std::uint64_t offset, Han
   if (too_much(data, arguments, kMostAsync)) return Result::bad_argument;
   const Entry entry(*inside_);
   if (!entry || entry.in_handler()) return entry.why();
-  inside_->release_lent();
-  std::unique_ptr<std::byte[]> copy;
-  try {
-    copy = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(data.size(), 1));
-    inside_->lent.reserve(inside_->lent.size() + 1);
-  } catch (const std::bad_alloc&) {
-    return Result::resource;
-  }
-  if (!data.empty()) std::memcpy(copy.get(), data.data(), data.size());
   internal_::am::Leaving leaving{.kind = Kind::request_long,
                                  .handler = handler,
                                  .arguments = arguments,
-                                 .data = {copy.get(), data.size()},
+                                 .data = data,
                                  .offset = offset,
                                  .length = data.size()};
-  Inside::Moving moving;
-  Result result = answer(inside_->machine.begin_long(index, leaving, moving));
-  if (result == Result::ok && moving.pair != 0) {
-    result = answer(inside_->machine.end_long(moving, leaving, true));
-    inside_->lent.push_back({std::move(copy), moving});  // it has room
-  }
+  const Result result = inside_->with([&](auto& of) { return of.request_to_async(index, leaving); });
   static_cast<void>(entry.bundle().poll_all());
   return result;
 }
@@ -377,49 +427,57 @@ Result Endpoint::get(std::uint32_t index, std::uint64_t source, HandlerNumber ha
 // --- replies
 
 Result Token::reply(HandlerNumber handler, Arguments arguments) noexcept {
-  if (inside_->delivery == nullptr || arguments.size() > kMostArguments) [[unlikely]]
-    return Result::bad_argument;
-  internal_::am::Leaving leaving{.kind = Kind::reply_short, .handler = handler, .arguments = arguments};
-  return answer(inside_->of->machine.reply(*inside_->delivery, leaving));
+  return inside_->of->with([&](auto& of) {
+    if (of.delivery == nullptr || arguments.size() > kMostArguments) [[unlikely]]
+      return Result::bad_argument;
+    internal_::am::Leaving leaving{.kind = Kind::reply_short, .handler = handler, .arguments = arguments};
+    return answer(of.machine.reply(*of.delivery, leaving));
+  });
 }
 
 Result Token::reply(HandlerNumber handler, std::span<const std::byte> data, Arguments arguments) noexcept {
-  if (inside_->delivery == nullptr || too_much(data, arguments, kMostMedium)) return Result::bad_argument;
-  internal_::am::Leaving leaving{.kind = Kind::reply_medium,
-                                 .handler = handler,
-                                 .arguments = arguments,
-                                 .data = data,
-                                 .length = data.size()};
-  return answer(inside_->of->machine.reply(*inside_->delivery, leaving));
+  return inside_->of->with([&](auto& of) {
+    if (of.delivery == nullptr || too_much(data, arguments, kMostMedium)) return Result::bad_argument;
+    internal_::am::Leaving leaving{.kind = Kind::reply_medium,
+                                   .handler = handler,
+                                   .arguments = arguments,
+                                   .data = data,
+                                   .length = data.size()};
+    return answer(of.machine.reply(*of.delivery, leaving));
+  });
 }
 
 Result Token::reply_to(std::uint64_t offset, HandlerNumber handler, std::span<const std::byte> data,
                        Arguments arguments) noexcept {
-  if (inside_->delivery == nullptr || too_much(data, arguments, kMostLong)) return Result::bad_argument;
-  return answer(inside_->of->machine.reply_long(*inside_->delivery, {.kind = Kind::reply_long,
-                                                                     .handler = handler,
-                                                                     .arguments = arguments,
-                                                                     .data = data,
-                                                                     .offset = offset,
-                                                                     .length = data.size()}));
+  return inside_->of->with([&](auto& of) {
+    if (of.delivery == nullptr || too_much(data, arguments, kMostLong)) return Result::bad_argument;
+    return answer(of.machine.reply_long(*of.delivery, {.kind = Kind::reply_long,
+                                                       .handler = handler,
+                                                       .arguments = arguments,
+                                                       .data = data,
+                                                       .offset = offset,
+                                                       .length = data.size()}));
+  });
 }
 
 const Name& Token::source() const noexcept {
   static const Name nobody;
-  return inside_->delivery != nullptr ? inside_->delivery->pair->name : nobody;
+  return inside_->of->with([](auto& of) -> const Name& {
+    return of.delivery != nullptr ? of.delivery->pair->name : nobody;
+  });
 }
 Endpoint* Token::endpoint() const noexcept {
-  return inside_->delivery != nullptr ? &inside_->of->self : nullptr;
+  return inside_->of->with([](auto& of) { return of.delivery != nullptr ? &of.self : nullptr; });
 }
 Tag Token::tag() const noexcept {
-  return inside_->delivery != nullptr ? inside_->delivery->pair->tag : kNoTag;
+  return inside_->of->with([](auto& of) { return of.delivery != nullptr ? of.delivery->pair->tag : kNoTag; });
 }
 
 // --- the endpoint
 
 Endpoint::Endpoint(Bundle& bundle, const Options& options)
     : inside_(internal_::library::with_memory("an endpoint", [&] {
-        return std::make_unique<Inside>(*this, *bundle.inside_, limits_of(options));
+        return Inside::make(*this, *bundle.inside_, options);
       })) {
   const Entry entry(*bundle.inside_);
   if (!entry) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
@@ -439,24 +497,30 @@ Endpoint::~Endpoint() {
   static_cast<void>(inside_->calls.close_and_drain<Entry>(*inside_, [&] { bundle.waiting.changed(); }));
   // Nobody polls those of the same bundle meanwhile.
   const auto answers = [&](const Name& name) {
-    return std::ranges::none_of(bundle.endpoints, [&](const auto* of) { return of->machine.is_of(name); });
+    return std::ranges::none_of(bundle.endpoints, [&](auto* each) {
+      return each->with([&](auto& of) { return of.machine.is_of(name); });
+    });
   };
   // Tells those that send here, and waits for a moment until they have heard it.
   const auto told = [&] {
     const Entry entry(bundle);
     if (!entry) return Status::ok;
-    inside_->hear_the_last();
-    return inside_->machine.say_bye(answers) ? Status::ok : Status::pending;
+    return inside_->with([&](auto& of) {
+      of.hear_the_last();
+      return of.machine.say_bye(answers) ? Status::ok : Status::pending;
+    });
   };
   if (told() == Status::pending)
     static_cast<void>(
         bundle.waiting.until(told, internal_::library::deadline_in(100ms), bundle.waiting.cancels()));
   const Entry entry(bundle);
-  inside_->machine.say_gone();
+  inside_->with([](auto& of) { of.machine.say_gone(); });
   std::erase(bundle.endpoints, inside_.get());
 }
 
-const Name& Endpoint::name() const noexcept { return inside_->machine.name(); }
+const Name& Endpoint::name() const noexcept {
+  return inside_->with([](auto& of) -> const Name& { return of.machine.name(); });
+}
 
 Result Endpoint::move_to(Bundle& to) noexcept {
   Bundle::Inside& other = *to.inside_;
@@ -498,7 +562,7 @@ Result Endpoint::Inside::locked(What what) noexcept {
   const Entry entry(*this);
   if (!entry) return entry.why();
   try {
-    return what();
+    return with(what);
   } catch (const std::exception&) {
     return Result::resource;
   }
@@ -506,31 +570,31 @@ Result Endpoint::Inside::locked(What what) noexcept {
 
 Tag Endpoint::tag() const noexcept {
   const Entry entry(*inside_);
-  return inside_->machine.tag();
+  return inside_->with([](auto& of) { return of.machine.tag(); });
 }
 Result Endpoint::set_tag(Tag tag) noexcept {
-  return inside_->locked([&] {
-    inside_->machine.set_tag(tag);
+  return inside_->locked([&](auto& of) {
+    of.machine.set_tag(tag);
     return Result::ok;
   });
 }
 
 Result Endpoint::map(std::uint32_t index, const Name& name, Tag tag) noexcept {
-  return inside_->locked([&] { return inside_->machine.map(index, name, tag); });
+  return inside_->locked([&](auto& of) { return of.machine.map(index, name, tag); });
 }
 Result Endpoint::map_any(std::uint32_t& index, const Name& name, Tag tag) noexcept {
-  return inside_->locked([&] { return inside_->machine.map_any(index, name, tag); });
+  return inside_->locked([&](auto& of) { return of.machine.map_any(index, name, tag); });
 }
 Result Endpoint::unmap(std::uint32_t index) noexcept {
-  return inside_->locked([&] { return inside_->machine.unmap(index); });
+  return inside_->locked([&](auto& of) { return of.machine.unmap(index); });
 }
 bool Endpoint::mapped(std::uint32_t index) const noexcept {
   const Entry entry(*inside_);
-  return inside_->machine.translation(index) != nullptr;
+  return inside_->with([&](auto& of) { return of.machine.translation(index) != nullptr; });
 }
 Result Endpoint::translation(std::uint32_t index, Name& name, Tag& tag) const noexcept {
-  return inside_->locked([&] {
-    const Inside::Machine::Translation* const found = inside_->machine.translation(index);
+  return inside_->locked([&](auto& of) {
+    const auto* const found = of.machine.translation(index);
     if (found == nullptr) return Result::bad_argument;
     name = found->name;
     tag = found->tag;
@@ -539,31 +603,30 @@ Result Endpoint::translation(std::uint32_t index, Name& name, Tag& tag) const no
 }
 std::uint32_t Endpoint::translations() const noexcept {
   const Entry entry(*inside_);
-  return inside_->machine.translations();
+  return inside_->with([&](auto& of) { return of.machine.translations(); });
 }
 Result Endpoint::set_translations(std::uint32_t count) noexcept {
-  return inside_->locked([&] { return inside_->machine.set_translations(count); });
+  return inside_->locked([&](auto& of) { return of.machine.set_translations(count); });
 }
 
 Result Endpoint::set_handler(HandlerNumber number, Handler handler) noexcept {
-  return inside_->locked([&] {
-    if (number == 0 || number >= inside_->handler_count) return Result::bad_argument;
-    const Token::Inside& now = inside_->token_inside;
-    if (now.delivery != nullptr && now.delivery->handler == number) return Result::in_use;
-    inside_->machine.set_handler(number, handler != nullptr);
-    inside_->handlers[number] = std::move(handler);
+  return inside_->locked([&](auto& of) {
+    if (number == 0 || number >= of.handler_count) return Result::bad_argument;
+    if (of.delivery != nullptr && of.delivery->handler == number) return Result::in_use;
+    of.machine.set_handler(number, handler != nullptr);
+    of.handlers[number] = std::move(handler);
     return Result::ok;
   });
 }
 Result Endpoint::set_handler_any(HandlerNumber& number, Handler handler) noexcept {
-  return inside_->locked([&] {
+  return inside_->locked([&](auto& of) {
     std::uint32_t free = 1;
-    while (free != inside_->handler_count && inside_->machine.has_handler(static_cast<HandlerNumber>(free)))
+    while (free != inside_->handler_count && of.machine.has_handler(static_cast<HandlerNumber>(free)))
       ++free;
     if (free == inside_->handler_count) return Result::resource;
     number = static_cast<HandlerNumber>(free);
-    inside_->machine.set_handler(number, handler != nullptr);
-    inside_->handlers[number] = std::move(handler);
+    of.machine.set_handler(number, handler != nullptr);
+    of.handlers[number] = std::move(handler);
     return Result::ok;
   });
 }
@@ -572,43 +635,43 @@ std::uint32_t Endpoint::handlers() const noexcept {
   return inside_->handler_count;
 }
 Result Endpoint::set_handlers(std::uint32_t count) noexcept {
-  return inside_->locked([&] {
+  return inside_->locked([&](auto& of) {
     if (count == 0 || count > kHandlers) return Result::bad_argument;
-    if (inside_->calls_out()) return Result::in_use;
+    if (of.calls_out()) return Result::in_use;
     for (std::uint32_t number = count; number < inside_->handler_count; ++number) {
-      inside_->machine.set_handler(static_cast<HandlerNumber>(number), false);
-      inside_->handlers[number] = nullptr;
+      of.machine.set_handler(static_cast<HandlerNumber>(number), false);
+      of.handlers[number] = nullptr;
     }
     inside_->handler_count = count;
     return Result::ok;
   });
 }
 Result Endpoint::on_return(ReturnHandler handler) noexcept {
-  return inside_->locked([&] {
-    if (inside_->calls_out()) return Result::in_use;
-    inside_->on_return = handler != nullptr ? std::move(handler) : say_and_end;
+  return inside_->locked([&](auto& of) {
+    if (of.calls_out()) return Result::in_use;
+    of.on_return = handler != nullptr ? std::move(handler) : say_and_end;
     return Result::ok;
   });
 }
 Result Endpoint::set_hooks(Hook before, Hook after) noexcept {
-  return inside_->locked([&] {
-    if (inside_->calls_out()) return Result::in_use;
-    inside_->before = std::move(before);
-    inside_->after = std::move(after);
+  return inside_->locked([&](auto& of) {
+    if (of.calls_out()) return Result::in_use;
+    of.before = std::move(before);
+    of.after = std::move(after);
     return Result::ok;
   });
 }
 
 Result Endpoint::set_segment(std::span<std::byte> memory) noexcept {
-  return inside_->locked([&] { return inside_->machine.set_segment(memory); });
+  return inside_->locked([&](auto& of) { return of.machine.set_segment(memory); });
 }
 std::span<std::byte> Endpoint::segment() const noexcept {
   const Entry entry(*inside_);
-  return inside_->machine.segment();
+  return inside_->with([&](auto& of) { return of.machine.segment(); });
 }
 Statistics Endpoint::statistics() const noexcept {
   const Entry entry(*inside_);
-  return inside_->machine.statistics;
+  return inside_->with([&](auto& of) { return of.machine.statistics; });
 }
 
 }  // namespace am

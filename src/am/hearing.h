@@ -96,7 +96,7 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
   if (pair.ahead) [[unlikely]]
     hear_acknowledge(pair, *std::exchange(pair.ahead, std::nullopt));
   if (word.kind >= Kind::returned) [[unlikely]] {
-    count_done(pair, come.weight);
+    count_done(pair, come.weight, come.place);
     if (word.kind == Kind::returned)
       hear_returned(pair, word, come, answered);
     else
@@ -238,13 +238,14 @@ inline void Machine<Port>::fill(Other& pair, const Word& word, const Come& come,
   out.may_reply = is_request(word.kind);
   out.over = !out.may_reply;
   out.weight = come.weight;
+  out.place = come.place;
   out.data = {};
   const std::byte* const from = come.bytes.data() + head_bytes(word.kind);
   for (std::size_t i = 0; i != word.count; ++i)
     out.arguments[i] = base::load_little<std::int32_t>(from + 4 * i);
   // Arguments are copied, and need their place no more.
   out.done = word.kind != Kind::request_medium && word.kind != Kind::reply_medium;
-  if (out.done) count_done(pair, come.weight);
+  if (out.done) count_done(pair, come.weight, come.place);
 }
 
 template <class Port>
@@ -283,7 +284,8 @@ inline Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& c
 // --- the end of one
 
 template <class Port>
-inline void Machine<Port>::count_done(Other& pair, std::uint32_t weight) noexcept {
+inline void Machine<Port>::count_done(Other& pair, std::uint32_t weight, std::uint32_t place) noexcept {
+  pair.way->free(place);
   ++pair.done;
   pair.owed_room += weight;
 }
@@ -293,7 +295,7 @@ __attribute__((always_inline)) inline void Machine<Port>::finish(Delivery& deliv
   Other& pair = *delivery.pair;
   delivery.may_reply = false;
   pair.busy = false;
-  if (!delivery.done) count_done(pair, delivery.weight);
+  if (!delivery.done) count_done(pair, delivery.weight, delivery.place);
   if (!delivery.over) close(pair);
   if (pair.state != Other::State::open) [[unlikely]] {
     let_go(pair);
@@ -326,7 +328,7 @@ template <class Port>
 void Machine<Port>::reject(Delivery& delivery, Why why) noexcept {
   Other& pair = *delivery.pair;
   ++statistics.rejected;
-  if (!delivery.done) count_done(pair, delivery.weight);
+  if (!delivery.done) count_done(pair, delivery.weight, delivery.place);
   ReturnedHead head;
   head.why = static_cast<std::uint8_t>(why);
   head.operation = static_cast<std::uint8_t>(operation_of(delivery.kind));
@@ -408,8 +410,7 @@ void Machine<Port>::hear_news(Other& pair, const Word& word, const Come& come) n
     case Kind::grown: {
       const auto ticket = *protocols::copy_of<WireTicket>(come.bytes);
       const bool asked = pair.asked_longer && pair.way->is_short();
-      if (!asked || ticket.bound < pair.longer || ticket.bound > kMostRing) return protest(pair);
-      pair.way->aim_longer(ticket_of(ticket, pair.peer, Ticket::kFast));
+      if (!asked || !pair.way->aim_longer(ticket_of(ticket, pair.peer, Ticket::kFast))) protest(pair);
       return;
     }
     case Kind::bye:

@@ -9,6 +9,7 @@
 
 #include "am/machine.h"
 #include "am/slots_port.h"
+#include "am/vi_port.h"
 #include "base/namespaces.h"
 #include "base/pending_calls.h"
 #include "base/run_lock.h"
@@ -82,37 +83,33 @@ class Handling {
 };
 
 struct Token::Inside {
-  using Machine = internal_::am::Machine<internal_::am::SlotsPort>;
-
   Endpoint::Inside* of = nullptr;
-  Machine::Delivery* delivery = nullptr;  // null: it is over
 };
 
 class Entry;
 
+// What endpoints of all ways have.
 struct Endpoint::Inside {
   // A call that waits holds the endpoint, and the bundle that it is in.
   using Pending = internal_::base::PendingCall<Entry, const Inside>;
   class Call;
-  using Machine = internal_::am::Machine<internal_::am::SlotsPort>;
-  using Delivery = Machine::Delivery;
+  // What those of one way have beside it.
+  template <class Port>
+  struct Of;
   using Leaving = internal_::am::Leaving;
-  using Moving = Machine::Moving;
   using Try = internal_::am::Try;
 
-  Inside(Endpoint& of, Bundle::Inside& bundle, const internal_::am::Limits& limits);
+  Inside(Endpoint& of, Bundle::Inside& bundle, Way by) noexcept;
+  // Throws Error, std::bad_alloc.
+  static std::unique_ptr<Inside> make(Endpoint& of, Bundle::Inside& bundle, const EndpointOptions& options);
+  virtual ~Inside() = default;
+
+  // Calls `what` with this as the Of that it is: by a comparison, so that all of it is inlined.
+  template <class What>
+  __attribute__((always_inline)) decltype(auto) with(What what);
 
   // --- under the lock
 
-  // Handles what is next. False: there was nothing.
-  bool poll() noexcept;
-  bool look() noexcept;
-  void handle(Delivery& delivery) noexcept;
-  void call_handler(Delivery& delivery) noexcept;
-  void hand_back() noexcept;
-  bool calls_out() const noexcept;
-  void hear_the_last() noexcept;
-  void release_lent() noexcept;
   // Also under the other bundle's.
   Result move(Bundle::Inside& from, Bundle::Inside& to) noexcept;
 
@@ -123,35 +120,74 @@ struct Endpoint::Inside {
   Result until_taken(Call& call, Attempt attempt) noexcept;
   template <class Attempt>
   void sleep(Call& call, Attempt attempt, Try& tried) noexcept;
+  // Calls `what` with the Of that this is.
   template <class What>
   Result locked(What what) noexcept;
   Result request(std::uint32_t index, Leaving& leaving) noexcept;
-  Result request_long(std::uint32_t index, Leaving& leaving) noexcept;
   Result hear_all() noexcept;
 
+  const Way way;
   Endpoint& self;
   // Changed by move_to, under the locks of both bundles. Release there, acquire in Entry, which looks again
   // when it has the lock.
   std::atomic<Bundle::Inside*> in;
   internal_::base::PendingCalls calls;
-  // Data that leaves, and is nobody else's.
-  struct Lent {
-    std::unique_ptr<std::byte[]> bytes;
-    Moving moving;
-  };
-  std::vector<Lent> lent;
-  internal_::am::SlotsPort port;
-  Machine machine;
   std::array<Handler, internal_::am::kHandlers> handlers;
   std::uint32_t handler_count = internal_::am::kHandlers;
   ReturnHandler on_return;
   Hook before, after;
   Token token;
   Token::Inside token_inside;
-  bool handing_back = false;
-  std::optional<Notification> held;  // that a thread took which waited
-  std::uint32_t requests = 0;        // since the last poll
+  std::uint32_t requests = 0;  // since the last poll
 };
+
+template <class Port>
+struct Endpoint::Inside::Of final : Endpoint::Inside {
+  using Machine = internal_::am::Machine<Port>;
+  using Delivery = typename Machine::Delivery;
+  using Moving = typename Machine::Moving;
+
+  // Throws Error, std::bad_alloc.
+  Of(Endpoint& of, Bundle::Inside& bundle, Way by, const internal_::am::Limits& limits)
+      : Inside(of, bundle, by), port(bundle.interface, by), machine(port, limits) {}
+
+  // --- under the lock
+
+  // Handles what is next. False: there was nothing.
+  bool poll() noexcept;
+  bool look() noexcept;
+  void handle(Delivery& to) noexcept;
+  void call_handler(Delivery& to) noexcept;
+  void hand_back() noexcept;
+  // Whether functions run that were given to this endpoint. They must stay until they have returned.
+  bool calls_out() const noexcept { return delivery != nullptr || handing_back; }
+  void hear_the_last() noexcept;
+  void release_lent() noexcept;
+  Result request_to_async(std::uint32_t index, Leaving& leaving) noexcept;
+
+  // --- under no lock
+
+  Result request_long(std::uint32_t index, Leaving& leaving) noexcept;
+
+  // Data that leaves, and is nobody else's.
+  struct Lent {
+    std::unique_ptr<std::byte[]> bytes;
+    Moving moving;
+  };
+  Port port;
+  Machine machine;
+  std::vector<Lent> lent;
+  Delivery* delivery = nullptr;              // that a handler looks at
+  bool handing_back = false;                 // a handler looks at what has come back
+  std::optional<typename Port::Event> held;  // that a thread took which waited
+};
+
+template <class What>
+__attribute__((always_inline)) inline decltype(auto) Endpoint::Inside::with(What what) {
+  if (way == Way::slots) [[likely]]
+    return what(static_cast<Of<internal_::am::SlotsPort>&>(*this));
+  return what(static_cast<Of<internal_::am::ViPort>&>(*this));
+}
 
 // Holds the lock of a bundle, or of the one that an endpoint is in; also in a handler of that bundle, whose
 // thread has it already.

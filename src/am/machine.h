@@ -1,6 +1,15 @@
 #pragma once
-// An endpoint without waiting: calls and messages in, messages and deliveries out. `Port` is the way to the
-// interface (am/slots_port.h; in tests another). All of it under the bundle's lock.
+// An endpoint without waiting: calls and messages in, messages and deliveries out. All of it under the
+// bundle's lock.
+//
+// `Port` is the way to the interface: am/slots_port.h, am/vi_port.h, in tests another. It has a door, where
+// hellos come, and makes these:
+//   Way     there and back with one other endpoint: what it says of itself in a hello, whom it sends to, and
+//           the room there, which each message takes some of until it is done. One that can ask for more room
+//           `is_short`. `put` moves a long message's data to the other's segment.
+//   Area    the memory of a segment.
+//   Window  what one other endpoint may write of it: a ticket for that, and how many bytes have landed.
+// What comes is heard from the port, by whoever polls it: `hear`, `hear_hello` and so on.
 //
 // A message to another endpoint goes by a pair's way, is numbered, and is handled there in the order of the
 // numbers. Each message says how many of the other side's are done. So it gives back credits, and the room
@@ -32,6 +41,7 @@ inline constexpr std::uint32_t kMostPairs = 16384;
 inline constexpr std::uint32_t kMostOfOneProcess = 256;  // pairs that nobody here has mapped
 inline constexpr std::size_t kMostReturned = 4096;       // that nobody has heard of
 inline constexpr std::uint32_t kFirstTranslations = 256;
+inline constexpr std::uint32_t kPairNumber = 0x7FFFFFFF;  // bits of a pair's number: words of a NIC have more
 
 struct Limits {
   std::uint32_t credits = 128;
@@ -60,8 +70,8 @@ class Machine {
     bool may_reply = false;
     bool done = false;  // it was counted as done, and as over, already
     bool over = false;
-    std::uint32_t weight = 0;
-    std::uint64_t offset = 0;  // of a get: where its data lands
+    std::uint32_t weight = 0, place = 0;  // as of Come
+    std::uint64_t offset = 0;             // of a get: where its data lands
     std::span<std::byte> data;
     std::array<std::int32_t, kMostArguments> arguments;  // not written beyond `count`
   };
@@ -152,6 +162,8 @@ class Machine {
   void hear_said(std::uint64_t token, bool arrived, Refusal cause) noexcept;
   // peer 0: of any.
   void hear_link_ended(std::uint64_t peer) noexcept;
+  // Nothing comes by a pair's way any more.
+  void hear_way_ended(Other& pair, Why why) noexcept { end(pair, why); }
 
   // --- what is left to do
 
@@ -238,7 +250,7 @@ class Machine {
   void hear_returned(Other& pair, const Word& word, const Come& come, std::uint64_t answered) noexcept;
   void hear_news(Other& pair, const Word& word, const Come& come) noexcept;
   void hear_grow(Other& pair) noexcept;
-  void count_done(Other& pair, std::uint32_t weight) noexcept;
+  void count_done(Other& pair, std::uint32_t weight, std::uint32_t place) noexcept;
   // Ends the pair: no honest side sends what has come.
   void protest(Other& pair) noexcept;
 

@@ -14,7 +14,7 @@ auto Machine<Port>::make_pair(const Name& name) -> Other& {
   auto made = std::make_unique<Other>();
   Other& out = *made;
   do {
-    out.number = ++last_pair_;
+    out.number = last_pair_ = (last_pair_ + 1) & kPairNumber;
   } while (out.number == 0 || pairs_.contains(out.number));
   out.name = name;
   out.peer = interface_of(name);
@@ -34,14 +34,15 @@ auto Machine<Port>::make_pair(const Name& name) -> Other& {
 
 template <class Port>
 void Machine<Port>::greet(Other& pair) noexcept {
-  pair.hello = protocols::in_wire_order(Hello{.credits = limits_.credits,
-                                              .from = own_,
-                                              .to = number_of(pair.name),
-                                              .session = pair.own_session,
-                                              .ring_bytes = limits_.ring,
-                                              .door = on_wire(port_.door()),
-                                              .ring = on_wire(pair.way->landing()),
-                                              .segment = news_of(pair)});
+  Hello hello{.credits = static_cast<std::uint16_t>(limits_.credits),
+              .way = static_cast<std::uint16_t>(port_.way()),
+              .from = own_,
+              .to = number_of(pair.name),
+              .session = pair.own_session,
+              .door = on_wire(port_.door()),
+              .segment = news_of(pair)};
+  pair.way->describe(hello);
+  pair.hello = protocols::in_wire_order(hello);
   switch (port_.say(door_of(pair.name), std::as_bytes(std::span(&pair.hello, 1)), pair.number,
                     pair.hello_handle)) {
     case Status::pending:
@@ -100,13 +101,6 @@ void Machine<Port>::hear_said(std::uint64_t token, bool arrived, Refusal cause) 
   }
 }
 
-// Whether an honest side may have said it, to be sent to.
-inline bool greets(const Hello& hello) noexcept {
-  const bool short_ring = hello.ring.bound >= kSmallRing && hello.ring.bound <= kMostRing;
-  const bool longer_ring = hello.ring_bytes >= kLeastRing && hello.ring_bytes <= kMostRing;
-  return short_ring && longer_ring && hello.credits != 0 && hello.session != 0;
-}
-
 template <class Port>
 void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> bytes) noexcept {
   const auto hello = protocols::copy_of<Hello>(bytes);
@@ -115,7 +109,9 @@ void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> by
     return;
   }
   const bool refuses = hello->why != 0;
-  if (refuses ? hello->why > static_cast<std::uint16_t>(Why::reply_rejected) : !greets(*hello)) {
+  const bool other_way = hello->way != static_cast<std::uint16_t>(port_.way());
+  if (refuses ? hello->why > static_cast<std::uint16_t>(Why::reply_rejected)
+              : hello->credits == 0 || hello->session == 0 || (!other_way && !Port::may_greet(*hello))) {
     ++statistics.refused;
     return;
   }
@@ -126,6 +122,9 @@ void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> by
     if (other != nullptr && other->own_session == hello->session) end(*other, static_cast<Why>(hello->why));
     return;
   }
+  if (other_way)
+    return refuse(ticket_of(hello->door, peer, Ticket::kPosted), hello->from, hello->session,
+                  Why::bad_endpoint);
   if (other != nullptr && other->session == hello->session) return;
   if (other != nullptr && other->session != 0 && !begin_anew(*other)) other = nullptr;
   if (other == nullptr) other = welcome(peer, *hello);
@@ -196,9 +195,8 @@ template <class Port>
 void Machine<Port>::learn(Other& pair, const Hello& hello) noexcept {
   if (!has_link(pair)) return;
   pair.session = hello.session;
-  pair.most = std::min({limits_.credits, hello.credits, kMostCredits});
-  pair.longer = hello.ring_bytes;
-  pair.way->aim(ticket_of(hello.ring, pair.peer, Ticket::kFast), pair.longer);
+  pair.most = std::min({limits_.credits, std::uint32_t{hello.credits}, kMostCredits});
+  pair.way->aim(pair.peer, pair.own_session, hello);
   use_segment(pair, hello.segment);
   pair.state = Other::State::open;
   pair.tag_fits = fits(pair.tag);

@@ -34,6 +34,7 @@ struct Come {
   std::uint64_t word = 0;
   std::span<std::byte> bytes;
   std::uint32_t weight = 0;  // room that is free again when it is done, as a part of kWholeRing
+  std::uint32_t place = 0;   // where it stands, as the way calls it
 };
 
 // A message that is to leave.
@@ -95,8 +96,7 @@ struct Pair {
   enum class Asking : std::uint8_t { no, yes, answered };
   Asking asking = Asking::no;
   std::deque<Kept> kept;
-  std::uint64_t longer = 0;   // bytes of the other's longer ring, if it is asked for
-  bool asked_longer = false;  // and it was
+  bool asked_longer = false;  // a longer ring, of the other's
 
   // --- and back
   std::uint64_t expected = 0;   // number of the next message

@@ -12,39 +12,42 @@
 #include <utility>
 #include <vector>
 
+#include "am/door.h"
 #include "am/machine.h"
 #include "am/ring.h"
 #include "base/namespaces.h"
 #include "base/random.h"
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/notification_queue.h"
-#include "hamlyn/core/posted_slot.h"
 #include "hamlyn/core/slot.h"
 #include "hamlyn/core/terminus.h"
 #include "hamlyn/values/put.h"
-#include "library/no_link.h"
 #include "library/slot_number.h"
 #include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::am {
 
 inline constexpr std::size_t kPage = 4096;
-inline constexpr std::uint32_t kDoorBuffers = 128;
 inline constexpr std::uint32_t kHallPlaces = 16384;
 
 class SlotsPort {
   struct Hall;
 
  public:
+  using Event = Notification;
+
   // Throws Error.
-  explicit SlotsPort(Interface& interface)
+  SlotsPort(Interface& interface, hamlyn::am::Way /*slots*/)
       : interface_(interface),
         first_(halls_.emplace_back(interface).queue),
-        heard_(kDoorBuffers),
         terminus_(interface, {.entries = 1024}),
-        greetings_(interface, {.entries = 1024}),
-        door_(first_, {.buffers = kDoorBuffers}) {
-    for (std::uint32_t i = 0; i != kDoorBuffers; ++i) open_door(i);
+        door_(interface, first_) {}
+
+  static constexpr hamlyn::am::Way way() noexcept { return hamlyn::am::Way::slots; }
+  // Whether an honest side may greet so.
+  static bool may_greet(const Hello& hello) noexcept {
+    const bool short_ring = hello.ring.bound >= kSmallRing && hello.ring.bound <= kMostRing;
+    return short_ring && hello.ring_bytes >= kLeastRing && hello.ring_bytes <= kMostRing;
   }
 
   // The pages that a segment lies in.
@@ -92,7 +95,11 @@ class SlotsPort {
       shorter_.emplace(port, pair, kSmallRing, static_cast<std::uint32_t>(kSmallRing / kUnit));
     }
 
-    Ticket landing() const { return shorter_->slot.ticket(); }
+    // Writes into a hello where messages to this side land.
+    void describe(Hello& hello) const {
+      hello.ring = on_wire(shorter_->slot.ticket());
+      hello.ring_bytes = limits_.ring;
+    }
     // Makes the longer ring, in which messages may land from here on. False: there is one, or no memory.
     bool lengthen(std::size_t bytes, Ticket& out) noexcept {
       if (longer_ || bytes <= kSmallRing) return false;
@@ -105,18 +112,24 @@ class SlotsPort {
       }
     }
 
-    // Where messages to the other endpoint land; `longest`: a ring that is worth asking for.
-    void aim(const Ticket& ring, std::size_t longest) noexcept {
-      to_ = ring;
-      ring_[0] = Ring(static_cast<std::uint32_t>(ring.bound / kUnit));
-      longest_ = longest;
+    // Messages leave to where the other side has said that they land.
+    void aim(std::uint64_t peer, std::uint64_t /*own_session*/, const Hello& hello) noexcept {
+      to_ = ticket_of(hello.ring, peer, Ticket::kFast);
+      ring_[0] = Ring(static_cast<std::uint32_t>(to_.bound / kUnit));
+      longest_ = hello.ring_bytes;
     }
-    void aim_longer(const Ticket& ring) noexcept {
+    // False: no honest side has such a longer ring.
+    bool aim_longer(const Ticket& ring) noexcept {
+      if (ring.bound < longest_ || ring.bound > kMostRing) return false;
       to_ = ring;
       ring_[1] = Ring(static_cast<std::uint32_t>(ring.bound / kUnit));
       use_ = 1;
+      return true;
     }
+    // Whether a longer ring is worth asking for.
     bool is_short() const noexcept { return use_ == 0 && longest_ > to_.bound; }
+    // The bytes of a message that has come are needed no more: its sender learns of that by a word.
+    void free(std::uint32_t /*place*/) noexcept {}
 
     __attribute__((always_inline)) Sent send(std::uint64_t word, std::span<const std::byte> bytes,
                                              Record& record) noexcept {
@@ -212,20 +225,14 @@ class SlotsPort {
   std::unique_ptr<Window> make_window(Area& area, std::span<std::byte> memory) noexcept {
     return made([&] { return std::make_unique<Window>(area, first_, memory); });
   }
-  // Greets somebody; `bytes` stay until it is told how that ended, or it is taken back.
   Status say(const Ticket& door, std::span<const std::byte> bytes, std::uint64_t token,
              SendHandle& handle) noexcept {
-    return greetings_.send_posted(door, bytes, 0, {.acknowledged = true, .queue = &first_, .word = token},
-                                  &handle);
+    return door_.say(door, bytes, token, handle);
   }
-  void unsay(const SendHandle& handle) noexcept { static_cast<void>(greetings_.cancel(handle)); }
-  // Says it if there is room now, and nobody hears how that ended.
-  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
-    SendHandle handle;
-    if (greetings_.send_posted(door, bytes, 0, {}, &handle) == Status::pending) unsay(handle);
-  }
+  void unsay(const SendHandle& handle) noexcept { door_.unsay(handle); }
+  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept { door_.say_once(door, bytes); }
   Ticket door() const { return door_.ticket(); }
-  std::uint64_t link(std::uint64_t peer) noexcept { return library::link_now(interface_, peer).serial; }
+  std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
 
@@ -267,7 +274,7 @@ class SlotsPort {
                             out);
       }
     }
-    hear_other(machine, next);
+    door_.hear(machine, next);
     return false;
   }
 
@@ -294,37 +301,6 @@ class SlotsPort {
   bool poll_further(Notification& next) noexcept {
     return std::ranges::any_of(halls_, [&](Hall& hall) { return hall.queue.poll({&next, 1}) != 0; });
   }
-  template <class M>
-  void hear_other(M& machine, const Notification& next) noexcept {
-    using What = Notification::Kind;
-    switch (next.kind) {
-      case What::message:
-        if (next.slot != door_.number() || next.offset >= kDoorBuffers) return;
-        machine.hear_hello(next.peer, bytes_of(next));
-        open_door(static_cast<std::uint32_t>(next.offset));
-        return;
-      case What::failed:
-        if (next.slot == door_.number() && next.offset < kDoorBuffers)
-          open_door(static_cast<std::uint32_t>(next.offset));
-        return;
-      case What::sent:
-        return machine.hear_said(next.word, true, Refusal::none);
-      case What::send_failed:
-        return machine.hear_said(next.word, false, next.cause);
-      case What::link_ended:
-        return machine.hear_link_ended(next.peer);
-      default:
-        return;
-    }
-  }
-  std::span<const std::byte> bytes_of(const Notification& next) const noexcept {
-    const auto all = std::as_bytes(std::span(&heard_[next.offset], 1));
-    return next.length <= all.size() ? all.first(next.length) : std::span<const std::byte>{};
-  }
-  void open_door(std::uint32_t buffer) noexcept {
-    // Cannot fail: a buffer that was heard, or has failed, is free.
-    static_cast<void>(door_.post(std::as_writable_bytes(std::span(&heard_[buffer], 1)), buffer));
-  }
   void know(const Known& landing) {
     const std::size_t index = library::slot_index(landing.number);
     if (by_slot_.size() <= index) by_slot_.resize(index + 1);
@@ -345,9 +321,8 @@ class SlotsPort {
   std::deque<Hall> halls_;
   NotificationQueue& first_;
   std::vector<Known> by_slot_;
-  std::vector<Hello> heard_;  // by the door's buffers
-  Terminus terminus_, greetings_;
-  PostedSlot door_;
+  Terminus terminus_;
+  Door door_;
 };
 
 }  // namespace hamlyn::internal_::am

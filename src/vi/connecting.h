@@ -178,6 +178,7 @@ template <class Port>
 void Machine<Port>::break_off(Vi& vi, Reason reason) {
   part(vi, reason);
   vi.state = State::error;
+  vi.parted = Reason::broken;
   leave(vi);
   fault({.fault = Fault::connection_lost, .vi = vi.number});
 }
@@ -186,6 +187,7 @@ void Machine<Port>::break_off(Vi& vi, Reason reason) {
 template <class Port>
 void Machine<Port>::lose(Vi& vi, Reason reason) {
   vi.state = State::error;
+  vi.parted = reason;
   const std::uint64_t oldest = vi.send.completed();
   if (vi.attributes.reliability == Reliability::reception && vi.send.goes_on(oldest)) {
     if (reason == Reason::no_descriptor) vi.send.at(oldest).status |= kRemoteDescriptorError;

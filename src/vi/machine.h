@@ -291,6 +291,11 @@ class Machine {
     vi->other.door = door;
     say(*vi, {}, Say::peer_request);
   }
+  // As `knock`, of whoever knows who is asked: what comes from there may come before the answer.
+  void knock_at(std::uint32_t number, const Ticket& door) {
+    if (Vi* const vi = vis_.find(number); vi != nullptr && vi->peering) vi->other.peer = door.interface;
+    knock(number, door);
+  }
   Result outcome(std::uint32_t number) const noexcept {
     const Vi* const vi = vis_.find(number);
     return vi != nullptr ? vi->outcome : Result::invalid_parameter;

@@ -75,6 +75,7 @@ struct ViObject {
   std::uint32_t number = 0;
   ViAttributes attributes;
   State state = State::idle;
+  Reason parted = Reason::done;  // in the state `error`: why
   WorkQueue send, receive;
   QueueObject *send_queue = nullptr, *receive_queue = nullptr;  // completion queues, which it keeps; or null
   std::unique_ptr<typename Port::Inbox> inbox;  // null in the state `error`, and if there was no memory

@@ -66,18 +66,26 @@ class AmPort {
       shorter_.emplace(port, pair, kSmallRing);
     }
     Ticket landing() const { return shorter_->ticket(); }
+    void describe(Hello& hello) const {
+      hello.ring = on_wire(landing());
+      hello.ring_bytes = limits_.ring;
+    }
     bool lengthen(std::size_t bytes, Ticket& out) {
       if (longer_ || bytes <= kSmallRing || port_.no_memory) return false;
       longer_.emplace(port_, pair_, bytes);
       out = longer_->ticket();
       return true;
     }
-    void aim(const Ticket& ring, std::size_t longest) {
-      to_ = ring, ring_[0] = Ring(static_cast<std::uint32_t>(ring.bound / kUnit)), longest_ = longest;
+    void aim(std::uint64_t peer, std::uint64_t, const Hello& hello) {
+      to_ = ticket_of(hello.ring, peer, Ticket::kFast), longest_ = hello.ring_bytes;
+      ring_[0] = Ring(static_cast<std::uint32_t>(to_.bound / kUnit));
     }
-    void aim_longer(const Ticket& ring) {
+    bool aim_longer(const Ticket& ring) {
+      if (ring.bound < longest_ || ring.bound > kMostRing) return false;
       to_ = ring, ring_[1] = Ring(static_cast<std::uint32_t>(ring.bound / kUnit)), use_ = 1;
+      return true;
     }
+    void free(std::uint32_t) noexcept {}
     bool is_short() const noexcept { return use_ == 0 && longest_ > to_.bound; }
     Sent send(std::uint64_t word, std::span<const std::byte> bytes, Record& record);
     Sent send_bare(std::uint64_t word);
@@ -104,6 +112,12 @@ class AmPort {
   };
 
   AmPort(AmWorld& of, std::uint64_t number) : world(of), id(number) {}
+
+  static am::Way way() noexcept { return am::Way::slots; }
+  static bool may_greet(const Hello& hello) noexcept {
+    return hello.ring.bound >= kSmallRing && hello.ring.bound <= kMostRing && hello.ring_bytes >= kLeastRing &&
+           hello.ring_bytes <= kMostRing;
+  }
 
   std::unique_ptr<Way> make_way(void* pair, const Limits& limits) {
     return std::make_unique<Way>(*this, pair, limits);

@@ -128,10 +128,10 @@ TEST_F(AmMachine, hears_no_hello_that_is_none) {
   };
   const std::size_t before = world->at(0).pairs();
   const std::uint64_t to = number_of(world->at(0).name());
-  Hello good{.credits = 1, .from = 99, .to = to, .session = 3, .ring_bytes = 65536};
+  Hello good{.credits = 1, .way = 1, .from = 99, .to = to, .session = 3, .ring_bytes = 65536};
   good.ring.bound = kSmallRing;
   Hello bad = good;
-  bad.version = 2, say(bad), bad = good;
+  bad.version = kWireVersion + 1, say(bad), bad = good;
   bad.to = 5, say(bad), bad = good;
   bad.from = 0, say(bad), bad = good;
   bad.credits = 0, say(bad), bad = good;
@@ -158,6 +158,7 @@ TEST_F(AmMachine, has_so_many_pairs_of_one_process_that_nobody_has_mapped_and_no
   const std::size_t before = world->at(0).pairs();
   for (std::uint64_t i = 0; i != kMostOfOneProcess + 20; ++i) {
     Hello hello{.credits = 1,
+                .way = 1,
                 .from = 1000 + i,
                 .to = number_of(world->at(0).name()),
                 .session = 3,

@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "job": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn", "hamlyn/rpc", "base", "library", "rpc"},  # hamlyn: hamlyn/rpc.h
     "splitc": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "hamlyn/job", "hamlyn/splitc", "hamlyn", "base", "library", "segment", "job"},  # hamlyn: hamlyn/splitc.h
     "vi": {"hamlyn/values", "hamlyn/core", "hamlyn/vi", "include", "base", "library", "protocols"},  # include: vipl.h
-    "am": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn/am", "include", "base", "library", "protocols", "job"},  # include: am.h
+    "am": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn/vi", "hamlyn/am", "include", "base", "library", "protocols", "job", "vi"},  # include: am.h
     "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
     "daemon": {"hamlyn/values", "base", "node", "segment"},
     "c": {*PUBLIC, "hamlyn", "base", "job", "library", "protocols", "rpc", "segment", "splitc"},

@@ -90,9 +90,10 @@ class Token {
 struct EndpointOptions {
   // Requests to one other endpoint that may be under way, 1 to 512, and bytes of its landing ring, 32 KiB to
   // 1 MiB. The smaller of both sides' counts. 0 and 0: as HAMLYN_AM_CREDITS and HAMLYN_AM_RING say, or 128
-  // and 64 KiB.
+  // and 64 KiB. Over VIs 1 to 32 requests, 8 if nothing is said, and no ring.
   std::uint32_t credits = 0;
   std::size_t ring = 0;
+  Way way = Way::standard;
 };
 
 // Sends, and is sent to. Threads: any, unless said otherwise. Owner: who made it.

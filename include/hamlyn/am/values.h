@@ -16,6 +16,14 @@ inline constexpr std::size_t kMostLong = std::size_t{1} << 30;  // bytes of a lo
 inline constexpr std::uint32_t kHandlers = 256;                 // of an endpoint; 0 hears of what comes back
 inline constexpr std::uint32_t kMostTranslations = 65536;
 
+// How messages go from one endpoint to another (docs/am.md, "Ways"). Both endpoints are to have the same.
+enum class Way : std::uint8_t {
+  standard,  // as HAMLYN_AM_WAY says, or slots
+  slots,     // to a ring that the sender manages: the fastest
+  vi,        // over a VI for each pair, as in paper 2
+  vi3,       // over three: for short, for medium and for all other messages
+};
+
 // Answers. The same numbers as in am.h.
 enum class Result : std::uint8_t {
   ok,

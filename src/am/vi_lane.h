@@ -1,0 +1,272 @@
+#pragma once
+// One VI between two endpoints (am/vi_port.h), with memory for all that may be under way by it: descriptors in
+// one row, their data in another.
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "am/pair.h"
+#include "am/vi_memory.h"
+#include "am/vi_word.h"
+#include "base/assert.h"
+#include "base/namespaces.h"
+
+namespace hamlyn::internal_::am {
+
+// What all lanes of an endpoint share.
+struct LaneRoots {
+  Nic& nic;
+  vi::Tag tag = 0;
+  std::uint32_t sent = 0, received = 0;  // completion queues
+};
+
+class Lane {
+ public:
+  // Throws std::bad_alloc; as much, too, if the NIC has as many VIs as it may. Its receives are posted.
+  Lane(const LaneRoots& of, void* for_pair, std::uint32_t as_index, const LaneShape& with)
+      : pair(for_pair),
+        index(as_index),
+        weight(with.weight()),
+        roots_(of),
+        receives_(with.receives()),
+        sends_(with.sends()),
+        stride_((with.bytes + 63) / 64 * 64) {
+    try {
+      open();
+    } catch (...) {
+      close();
+      throw;
+    }
+  }
+  ~Lane() { close(); }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  // Asks for the VI that asks for this one. `room`: receives of the other side that messages with numbers
+  // may take. `self`: that is this side's own, by a VI more.
+  void connect(const vi::Address& own, const vi::Address& asked, const Ticket& door, std::uint32_t room,
+               bool self) noexcept {
+    room_ = room;
+    used_ = 0;
+    try {
+      if (state(in_) != vi::State::idle) rest();
+      if (self && out_ == in_) out_ = make_vi();
+      ask(in_, own, asked, door);
+      if (out_ != in_) ask(out_, asked, own, door);
+    } catch (const std::exception&) {
+      broken_ = true;
+    }
+  }
+
+  // Whether something can be sent.
+  bool ready() noexcept {
+    if (!connected_) [[unlikely]]
+      connected_ = !broken_ && state(out_) == vi::State::connected && state(in_) == vi::State::connected;
+    return connected_;
+  }
+  // Whether nothing can be any more; and that the other side has gone in good order.
+  bool over() const noexcept {
+    if (broken_ || state(in_) == vi::State::error || state(out_) == vi::State::error) return true;
+    const vi::ViObject<vi::Port>* const vi = roots_.nic.vi(in_);
+    return vi->state == vi::State::connect_pending && vi->outcome != vi::Result::not_done;
+  }
+  bool parted() const noexcept {
+    const vi::ViObject<vi::Port>* const vi = roots_.nic.vi(in_);
+    return !broken_ && vi->state == vi::State::error && vi->parted == vi::Reason::done;
+  }
+  bool has_room() const noexcept { return used_ < room_; }
+  void take_room() noexcept { ++used_; }
+  void give_room() noexcept {
+    HAMLYN_ASSERT(used_ != 0, "only what was taken is given back");
+    --used_;
+  }
+  bool has_send() const noexcept { return posted_ - reaped_ != sends_; }
+
+  // A message: its word in the immediate data, or in front of its bytes. Needs a send. False: it has not left.
+  __attribute__((always_inline)) bool send_packed(std::uint32_t word, std::span<const std::byte> bytes) noexcept {
+    vi::Descriptor& send = next_send();
+    std::byte* const at = sent_bytes(posted_ % sends_);
+    // Nothing at all would not leave at once. A part of an argument counts for nothing.
+    const std::uint32_t length = bytes.empty() ? 1 : static_cast<std::uint32_t>(bytes.size());
+    std::memcpy(at, bytes.data(), bytes.size());
+    send.control = vi::kImmediate;
+    send.immediate = word;
+    send.length = send.segments[0].length = length;
+    return post(send);
+  }
+  bool send_whole(std::uint64_t word, std::span<const std::byte> bytes) noexcept {
+    vi::Descriptor& send = next_send();
+    std::byte* const at = sent_bytes(posted_ % sends_);
+    base::store_little(at, word);
+    if (!bytes.empty()) std::memcpy(at + sizeof word, bytes.data(), bytes.size());
+    send.control = 0;
+    send.length = send.segments[0].length = static_cast<std::uint32_t>(sizeof word + bytes.size());
+    return post(send);
+  }
+  // An RDMA write from registered memory. As the sends.
+  bool write(const vi::Segment& to, const vi::Segment& from) noexcept {
+    vi::Descriptor& send = *send_of(posted_ % sends_);
+    send = {};
+    send.control = vi::kRdmaWrite;
+    send.segment_count = 2;
+    send.length = from.length;
+    send.segments = {to, from};
+    return post(send);
+  }
+  std::uint32_t sends_left() const noexcept { return sends_ - static_cast<std::uint32_t>(posted_ - reaped_); }
+  // Number of the last that was posted, from 1 on; and of the last that is over.
+  std::uint64_t posted() const noexcept { return posted_; }
+  std::uint64_t reaped() const noexcept { return reaped_; }
+  void reap() noexcept { ++reaped_; }
+
+  // What has come: its place, and its bytes. Nothing: the descriptor is of no message.
+  std::uint32_t place_of(const vi::Descriptor* receive) const noexcept {
+    return static_cast<std::uint32_t>(receive - receive_of(0));
+  }
+  std::span<std::byte> bytes_of(const vi::Descriptor& receive, std::uint32_t place) noexcept {
+    const bool plain = (receive.status & (vi::kErrors | vi::kOfRemoteWrite)) == vi::kOfReceive;
+    return {received_bytes(place), plain && receive.length <= stride_ ? receive.length : 0u};
+  }
+  // The receive of that place is posted anew.
+  void free(std::uint32_t place) noexcept {
+    if (broken_) return;
+    bool good = false;
+    try {
+      good = roots_.nic.post_receive(in_, receive_of(place), handle_) == vi::Result::success;
+    } catch (const std::exception&) {
+    }
+    if (!good) break_off();  // the other side counts on it
+  }
+  // Nothing that was posted is read or written any more.
+  void break_off() noexcept {
+    broken_ = true;
+    connected_ = false;
+    for (const std::uint32_t vi : {in_, out_}) {
+      try {
+        if (vi != 0) static_cast<void>(roots_.nic.disconnect(vi));
+      } catch (const std::exception&) {  // `close` sees it
+      }
+    }
+  }
+  // Entries of each completion queue that it may have.
+  std::uint32_t entries() const noexcept { return std::max(receives_, sends_); }
+  std::uint32_t in() const noexcept { return in_; }
+  std::uint32_t out() const noexcept { return out_; }
+
+  void* const pair;
+  const std::uint32_t index;
+  const std::uint32_t weight;  // of a message that has come
+
+ private:
+  struct Free {
+    void operator()(std::byte* at) const noexcept { std::free(at); }
+  };
+
+  vi::State state(std::uint32_t number) const noexcept { return roots_.nic.vi(number)->state; }
+  vi::Descriptor* receive_of(std::size_t i) const noexcept {
+    return reinterpret_cast<vi::Descriptor*>(memory_.get()) + i;
+  }
+  vi::Descriptor* send_of(std::size_t i) const noexcept { return receive_of(receives_ + i); }
+  std::byte* received_bytes(std::size_t i) const noexcept {
+    return memory_.get() + std::size_t{receives_ + sends_} * sizeof(vi::Descriptor) + i * stride_;
+  }
+  std::byte* sent_bytes(std::size_t i) const noexcept { return received_bytes(receives_ + i); }
+  vi::Descriptor& next_send() noexcept {
+    const std::size_t i = posted_ % sends_;
+    vi::Descriptor& send = *send_of(i);
+    if (send.segment_count != 1) [[unlikely]]  // it was a write
+      describe(send, sent_bytes(i));
+    return send;
+  }
+  void describe(vi::Descriptor& out, std::byte* data) noexcept {
+    out = {};
+    out.segment_count = 1;
+    out.segments[0] = {reinterpret_cast<std::uintptr_t>(data), handle_, stride_};
+  }
+  __attribute__((always_inline)) bool post(vi::Descriptor& send) noexcept {
+    try {
+      if (roots_.nic.post_send(out_, &send, handle_) != vi::Result::success) return false;
+    } catch (const std::exception&) {
+      return false;
+    }
+    ++posted_;
+    return true;
+  }
+
+  // Throws.
+  std::uint32_t make_vi() {
+    std::uint32_t out = 0;
+    const vi::ViAttributes attributes{.max_transfer = vi::kMostTransfer, .tag = roots_.tag, .rdma_write = true};
+    if (roots_.nic.create_vi(attributes, roots_.sent, roots_.received, out) != vi::Result::success)
+      throw std::bad_alloc();
+    return out;
+  }
+  void open() {
+    const std::size_t all = std::size_t{receives_ + sends_} * (sizeof(vi::Descriptor) + stride_);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(vi::kDescriptorAlignment, all)));
+    if (memory_ == nullptr) throw std::bad_alloc();
+    if (roots_.nic.register_memory({memory_.get(), all}, {.tag = roots_.tag}, handle_) != vi::Result::success)
+      throw std::bad_alloc();
+    in_ = out_ = make_vi();
+    for (std::size_t i = 0; i != receives_; ++i) {
+      describe(*new (receive_of(i)) vi::Descriptor, received_bytes(i));
+      if (roots_.nic.post_receive(in_, receive_of(i), handle_) != vi::Result::success) throw std::bad_alloc();
+    }
+    for (std::size_t i = 0; i != sends_; ++i) describe(*new (send_of(i)) vi::Descriptor, sent_bytes(i));
+  }
+  void ask(std::uint32_t vi, const vi::Address& own, const vi::Address& asked, const Ticket& door) {
+    constexpr auto kForEver = std::chrono::steady_clock::time_point::max();
+    if (roots_.nic.peer_request(vi, own, asked, kForEver) != vi::Result::success) throw std::bad_alloc();
+    roots_.nic.knock_at(vi, door);
+  }
+  // Begins anew: nothing was heard of the other side.
+  void rest() {
+    for (const std::uint32_t vi : {in_, out_}) static_cast<void>(roots_.nic.disconnect(vi));
+    drain();
+    connected_ = false;
+    reaped_ = posted_;
+    for (std::size_t i = 0; i != receives_; ++i)
+      if (roots_.nic.post_receive(in_, receive_of(i), handle_) != vi::Result::success) throw std::bad_alloc();
+  }
+  void drain() noexcept {
+    for (const std::uint32_t vi : {in_, out_}) {
+      for (const vi::Side side : {vi::Side::send, vi::Side::receive})
+        while (roots_.nic.take(vi, side).descriptor != nullptr) {
+        }
+      for (const std::uint32_t queue : {roots_.sent, roots_.received})
+        roots_.nic.queue(queue)->entries.remove(vi);
+    }
+  }
+  void close() noexcept {
+    bool clean = true;
+    if (in_ != 0) {
+      break_off();
+      drain();
+      clean = roots_.nic.destroy_vi(in_) == vi::Result::success;
+      if (out_ != in_) clean &= roots_.nic.destroy_vi(out_) == vi::Result::success;
+    }
+    try {
+      if (handle_ != 0) static_cast<void>(roots_.nic.deregister_memory(memory_.get(), handle_));
+    } catch (const std::exception&) {
+      clean = false;
+    }
+    if (!clean) static_cast<void>(memory_.release());  // something may still land there
+  }
+
+  const LaneRoots roots_;
+  const std::uint32_t receives_, sends_, stride_;
+  std::unique_ptr<std::byte, Free> memory_;
+  vi::MemoryHandle handle_ = 0;
+  std::uint32_t in_ = 0, out_ = 0;  // VIs: one, or of a loop two
+  bool connected_ = false, broken_ = false;
+  std::uint32_t room_ = 0, used_ = 0;  // of receives at the other side
+  std::uint64_t posted_ = 0, reaped_ = 0;
+};
+
+}  // namespace hamlyn::internal_::am

@@ -1,0 +1,555 @@
+#pragma once
+// An endpoint's way to the interface over VIs (paper 2, section 5): each other endpoint has a VI here, or in
+// the paper's first design three, with receives for all that it may send. One completion queue has all
+// receives, another all sends; receives are looked at first.
+//
+// Below is a NIC's machine (vi/machine.h) and not a Nic: one lock, the bundle's, guards both. It hears its own
+// notifications from the same queue as the endpoint's door does.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "am/door.h"
+#include "am/machine.h"
+#include "am/vi_lane.h"
+#include "am/vi_memory.h"
+#include "am/vi_word.h"
+#include "base/namespaces.h"
+#include "base/random.h"
+#include "library/wait/waiting.h"
+
+namespace hamlyn::internal_::am {
+
+inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;     // of the queue
+inline constexpr std::size_t kWritePiece = std::size_t{1} << 29;  // bytes of one RDMA write
+
+class ViPort {
+ public:
+  // Throws Error, std::bad_alloc.
+  ViPort(Interface& interface, hamlyn::am::Way way)
+      : interface_(interface),
+        way_(way),
+        queue_(interface, kViPlaces),
+        nic_port_(interface, queue_),
+        nic_(nic_port_),
+        roots_(make_roots(nic_)),
+        sent_(*nic_.queue(roots_.sent)),
+        received_(*nic_.queue(roots_.received)),
+        registrations_(nic_, roots_.tag),
+        door_(interface, queue_) {}
+  // The ways have gone, and with them their VIs: the other sides are told.
+  ~ViPort() {
+    registrations_.forget_all();
+    step();
+  }
+  ViPort(const ViPort&) = delete;
+  ViPort& operator=(const ViPort&) = delete;
+
+  hamlyn::am::Way way() const noexcept { return way_; }
+  // Whether an honest side may greet so.
+  static bool may_greet(const Hello& hello) noexcept { return hello.credits <= kMostViCredits; }
+
+  // A segment: memory that the other sides of all VIs may write to.
+  class Area {
+   public:
+    // Throws std::bad_alloc; as much, too, if not all of it is there and writable.
+    Area(ViPort& port, std::span<std::byte> memory) : port_(port), memory_(memory) {
+      const vi::MemoryAttributes attributes{.tag = port.roots_.tag, .rdma_write = true};
+      if (port.nic_.register_memory(memory, attributes, handle_) != vi::Result::success) throw std::bad_alloc();
+      port.step();
+    }
+    ~Area() {
+      try {
+        static_cast<void>(port_.nic_.deregister_memory(memory_.data(), handle_));
+      } catch (const std::exception&) {  // nobody could be told that their right has gone, which has
+      }
+      port_.step();
+    }
+    Area(const Area&) = delete;
+    Area& operator=(const Area&) = delete;
+    // Its address as the key, its handle as the slot.
+    Ticket ticket() const noexcept {
+      Ticket out;
+      out.key = reinterpret_cast<std::uintptr_t>(memory_.data());
+      out.slot = handle_;
+      out.bound = memory_.size();
+      return out;
+    }
+
+   private:
+    ViPort& port_;
+    const std::span<std::byte> memory_;
+    vi::MemoryHandle handle_ = 0;
+  };
+  class Window {
+   public:
+    explicit Window(const Area& area) noexcept : ticket_(area.ticket()) {}
+    const Ticket& ticket() const noexcept { return ticket_; }
+    // A VI keeps the order: what was written before a message has landed.
+    static constexpr std::uint64_t landed() noexcept { return ~std::uint64_t{0}; }
+
+   private:
+    const Ticket ticket_;
+  };
+
+  // There and back between this endpoint and another.
+  class Way {
+   public:
+    // Throws std::bad_alloc.
+    Way(ViPort& port, void* pair, const Limits& limits) : port_(port) {
+      try {
+        for (std::uint32_t i = 0; i != lanes_of(port.way_); ++i) {
+          const LaneShape shape = lane_shape(port.way_, i, limits.credits);
+          port.make_room_for(shape);
+          lanes_[i] = std::make_unique<Lane>(port.roots_, pair, i, shape);
+          port.know(lanes_[i]->in(), *lanes_[i]);
+        }
+      } catch (...) {
+        leave();
+        throw;
+      }
+    }
+    ~Way() { leave(); }
+    Way(const Way&) = delete;
+    Way& operator=(const Way&) = delete;
+
+    // Writes into a hello where this side's NIC hears.
+    void describe(Hello& hello) const { hello.ring = on_wire(port_.nic_.door()); }
+    // Both sides ask for each other's VIs, whose addresses are their sessions.
+    void aim(std::uint64_t peer, std::uint64_t own_session, const Hello& hello) noexcept {
+      peer_ = peer;
+      const Ticket door = ticket_of(hello.ring, peer, Ticket::kPosted);
+      const bool self = hello.session == own_session;
+      for (std::uint32_t i = 0; i != lanes_of(port_.way_); ++i) {
+        Lane& lane = *lanes_[i];
+        lane.connect(address(own_session, i, false), address(hello.session, i, self), door,
+                     lane_shape(port_.way_, i, hello.credits).room, self);
+        port_.know(lane.out(), lane);
+      }
+      port_.step();
+    }
+    static bool lengthen(std::size_t, Ticket&) noexcept { return false; }
+    static bool aim_longer(const Ticket&) noexcept { return false; }
+    static bool is_short() noexcept { return false; }
+
+    __attribute__((always_inline)) Sent send(std::uint64_t word, std::span<const std::byte> bytes,
+                                             Record& record) noexcept {
+      const Word said = word_of(word);
+      const std::size_t index = lane_of(port_.way_, said.kind);
+      Lane& lane = *lanes_[index];
+      if (!lane.has_room() || !may_send(lane)) [[unlikely]]
+        return no_room(lane);
+      const bool left = is_packed(said.kind) ? lane.send_packed(packed(said), bytes)
+                                             : lane.send_whole(word, bytes);
+      if (!left) [[unlikely]]
+        return no_room(lane);
+      lane.take_room();
+      record.taken = 1;
+      record.ring = static_cast<std::uint8_t>(index);
+      return Sent::ok;
+    }
+    // Takes no room, and a receive that is there for it.
+    Sent send_bare(std::uint64_t word) noexcept {
+      Lane& lane = last();
+      return may_send(lane) && lane.send_whole(word, {}) ? Sent::ok : no_room(lane);
+    }
+    __attribute__((always_inline)) void done(const Record& record) noexcept {
+      lanes_[record.ring]->give_room();
+    }
+    // The bytes of a message that has come are needed no more: its receive is posted anew, before its sender
+    // learns of that by a word.
+    __attribute__((always_inline)) void free(std::uint32_t place) noexcept {
+      lanes_[place >> kLaneAt]->free(place & kPlaceMask);
+    }
+
+    // --- data of long messages: in front of the message, by the same VI
+
+    Status put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
+               SendHandle& handle) noexcept {
+      handle = {};
+      if (data.empty()) return Status::ok;
+      Lane& lane = last();
+      const std::size_t pieces = (data.size() + kWritePiece - 1) / kWritePiece;
+      if (!may_send(lane) || lane.sends_left() < pieces)
+        return is_over(no_room(lane)) ? Status::link_ended : Status::queue_full;
+      const vi::MemoryHandle own = port_.registered(data);
+      if (own == 0) return Status::no_place;
+      for (std::size_t at = 0; at != data.size();) {
+        const std::size_t length = std::min(kWritePiece, data.size() - at);
+        const vi::Segment to{ticket.key + offset + at, ticket.slot, 0};
+        const vi::Segment from{reinterpret_cast<std::uintptr_t>(data.data() + at), own,
+                               static_cast<std::uint32_t>(length)};
+        if (!lane.write(to, from)) {
+          lane.break_off();  // a part of it may have left
+          return Status::link_ended;
+        }
+        at += length;
+      }
+      handle = {lane.posted(), 1};
+      return Status::pending;
+    }
+    Status status(const SendHandle& handle) noexcept {
+      port_.reap();
+      return last().reaped() >= handle.sequence || is_over(no_room(last())) ? Status::ok : Status::pending;
+    }
+    // Puts, and waits until the data is the caller's again. Not ok: it never will leave.
+    Status put_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
+      SendHandle handle;
+      Status put_so = Status::queue_full;
+      const auto look = [&] {
+        port_.hear_standing();
+        const bool waits = put_so == Status::queue_full || put_so == Status::no_place;
+        if (waits) put_so = put(ticket, data, offset, handle);
+        if (put_so == Status::queue_full || put_so == Status::no_place) return Status::pending;
+        return put_so == Status::pending ? status(handle) : Status::ok;
+      };
+      library::Waiting& waiting = port_.interface_.waiting();
+      const Status waited = waiting.until(look, {}, waiting.cancels());
+      if (waited != Status::ok) {
+        cancel(handle);
+        return Status::cancelled;
+      }
+      if (put_so == Status::pending) put_so = is_over(no_room(last())) ? Status::link_ended : Status::ok;
+      return put_so;
+    }
+    // The data is the caller's again. What is under way by a VI ends with its connection alone.
+    void cancel(const SendHandle& handle) noexcept {
+      if (status(handle) == Status::pending) last().break_off();
+    }
+
+    // Why nothing can be sent now.
+    Sent no_room(const Lane& lane) const noexcept {
+      if (!lane.over()) return Sent::no_room;
+      return lane.parted() && port_.door_.link(peer_) != 0 ? Sent::gone : Sent::ended;
+    }
+
+   private:
+    static vi::Address address(std::uint64_t session, std::uint32_t lane, bool second) noexcept {
+      std::array<std::byte, sizeof session + 2> bytes;
+      base::store_little(bytes.data(), session);
+      bytes[sizeof session] = static_cast<std::byte>(lane);
+      bytes[sizeof session + 1] = static_cast<std::byte>(second);
+      return vi::Address::of(0, bytes);
+    }
+    void leave() noexcept {
+      for (auto& lane : lanes_) {
+        if (lane != nullptr) port_.forget(*lane);
+        lane.reset();
+      }
+      port_.step();  // the other side is told
+    }
+    Lane& last() noexcept { return *lanes_[lanes_of(port_.way_) - 1]; }
+    __attribute__((always_inline)) bool may_send(Lane& lane) noexcept {
+      if (!lane.ready()) [[unlikely]]
+        return false;
+      if (lane.has_send()) [[likely]]
+        return true;
+      port_.reap();
+      return lane.has_send();
+    }
+
+    ViPort& port_;
+    std::uint64_t peer_ = 0;
+    std::array<std::unique_ptr<Lane>, kMostLanes> lanes_;
+  };
+
+  // Throws Error, std::bad_alloc.
+  std::unique_ptr<Way> make_way(void* pair, const Limits& limits) {
+    return std::make_unique<Way>(*this, pair, limits);
+  }
+  // Null: the memory is not there, or not to be written, or there is none for it.
+  std::unique_ptr<Area> make_area(std::span<std::byte> memory) noexcept {
+    return made([&] { return std::make_unique<Area>(*this, memory); });
+  }
+  std::unique_ptr<Window> make_window(const Area& area, std::span<std::byte>) noexcept {
+    return made([&] { return std::make_unique<Window>(area); });
+  }
+  Status say(const Ticket& door, std::span<const std::byte> bytes, std::uint64_t token,
+             SendHandle& handle) noexcept {
+    return door_.say(door, bytes, token, handle);
+  }
+  void unsay(const SendHandle& handle) noexcept { door_.unsay(handle); }
+  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept { door_.say_once(door, bytes); }
+  Ticket door() const { return door_.ticket(); }
+  std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
+  // Never 0.
+  static std::uint64_t random() { return base::random_key() | 1; }
+
+  // --- what the queues tell
+
+  struct Event {
+    enum class Kind : std::uint8_t { nothing, message, news };
+    Kind kind = Kind::nothing;
+    vi::Taken taken;    // a message, or the end of a VI
+    Notification news;  // of no message
+  };
+
+  // The next event, if there is one.
+  __attribute__((always_inline)) bool poll(Event& next) noexcept {
+    if (received_.entries.empty() && later_.empty()) [[likely]] {
+      Notification heard;
+      if (queue_.poll_posted(heard) != 0) [[likely]] {
+        hear(heard, next);
+        return true;
+      }
+      rest();
+    }
+    return take_standing(next);
+  }
+  // Takes the next of those that stand there, without a run of the interface.
+  bool take(library::Waiting&, Event& next) noexcept {
+    Notification heard;
+    if (received_.entries.empty() && later_.empty()) {
+      if (take_heard(heard)) {
+        hear(heard, next);
+        return true;
+      }
+      rest();
+    }
+    return take_standing(next);
+  }
+  // Whether a handler may have to be called for it.
+  bool is_message(const Event& next) noexcept {
+    if (next.kind != Event::Kind::message || next.taken.result != vi::Result::success) return false;
+    Lane* const lane = lane_of_vi(next.taken.vi);
+    if (lane == nullptr) return false;
+    const Kind kind = kind_of(*lane, *next.taken.descriptor);
+    return kind != Kind::acknowledge && kind <= Kind::returned;
+  }
+
+  // Tells a machine what an event says. True: `out` is to be handled.
+  template <class M>
+  __attribute__((always_inline)) bool hear(M& machine, const Event& next, typename M::Delivery& out) noexcept {
+    if (next.kind == Event::Kind::message) [[likely]] {
+      Lane* const lane = lane_of_vi(next.taken.vi);
+      if (lane == nullptr) [[unlikely]]
+        return false;
+      auto& pair = *static_cast<typename M::Other*>(lane->pair);
+      if (next.taken.result == vi::Result::success) [[likely]]
+        return hear_message(machine, pair, *lane, *next.taken.descriptor, out);
+      machine.hear_way_ended(pair, why_of(pair.way->no_room(*lane)));
+      return false;
+    }
+    if (next.kind == Event::Kind::news) door_.hear(machine, next.news);
+    return false;
+  }
+
+ private:
+  friend class Way;
+  static constexpr unsigned kLaneAt = 16;
+  static constexpr std::uint32_t kPlaceMask = 0xFFFF;
+
+  // Throws std::bad_alloc.
+  static LaneRoots make_roots(Nic& nic) {
+    LaneRoots out{nic};
+    const bool made = nic.create_tag(out.tag) == vi::Result::success &&
+                      nic.create_queue(kFirstEntries, out.sent) == vi::Result::success &&
+                      nic.create_queue(kFirstEntries, out.received) == vi::Result::success;
+    if (!made) throw std::bad_alloc();
+    return out;
+  }
+  static constexpr std::uint32_t kFirstEntries = 256;
+
+  // Room in the completion queues for all of one more lane. Throws std::bad_alloc; as much, too, if there are
+  // as many as there may be.
+  void make_room_for(const LaneShape& lane) {
+    const std::uint32_t entries = entries_ + std::max(lane.receives(), lane.sends());
+    std::uint32_t size = kFirstEntries;
+    while (size < entries) size *= 2;
+    if (size <= entries_made_) return;
+    for (const std::uint32_t queue : {roots_.sent, roots_.received})
+      if (nic_.resize_queue(queue, size) != vi::Result::success) throw std::bad_alloc();
+    entries_made_ = size;
+  }
+  void know(std::uint32_t vi, Lane& lane) noexcept {
+    Known& known = by_vi_[vi % vi::kMostVis];
+    if (known.lane == nullptr) entries_ += lane.entries();
+    known = {vi, &lane};
+  }
+  void forget(const Lane& lane) noexcept {
+    for (const std::uint32_t vi : {lane.in(), lane.out()}) {
+      Known& known = by_vi_[vi % vi::kMostVis];
+      if (known.lane != &lane) continue;
+      entries_ -= lane.entries();
+      known = {};
+    }
+  }
+  __attribute__((always_inline)) Lane* lane_of_vi(std::uint32_t vi) const noexcept {
+    const Known& known = by_vi_[vi % vi::kMostVis];
+    return known.vi == vi ? known.lane : nullptr;
+  }
+
+  // --- messages
+
+  template <class M>
+  __attribute__((always_inline)) bool hear_message(M& machine, typename M::Other& pair, Lane& lane,
+                                                   const vi::Descriptor& receive,
+                                                   typename M::Delivery& out) noexcept {
+    const std::uint32_t place = lane.place_of(&receive);
+    Come come{0, lane.bytes_of(receive, place), lane.weight, lane.index << kLaneAt | place};
+    if ((receive.status & vi::kHasImmediate) != 0) [[likely]] {
+      const PackedFrom from{pair.expected, pair.log.over(), pair.asked.over()};
+      come.word = word_of(unpacked(receive.immediate, come.bytes.size(), from));
+      come.bytes = come.bytes.first(come.bytes.size() / 4 * 4);
+      return machine.hear(pair, come, out);
+    }
+    return hear_whole(machine, pair, come, out);
+  }
+  template <class M>
+  bool hear_whole(M& machine, typename M::Other& pair, Come& come, typename M::Delivery& out) noexcept {
+    if (come.bytes.size() < sizeof come.word) {
+      machine.hear_way_ended(pair, Why::unreachable);  // no honest side sends it
+      return false;
+    }
+    come.word = base::load_little<std::uint64_t>(come.bytes.data());
+    come.bytes = come.bytes.subspan(sizeof come.word);
+    if (word_of(come.word).kind == Kind::acknowledge && pair.way != nullptr) pair.way->free(come.place);
+    return machine.hear(pair, come, out);
+  }
+  static Kind kind_of(Lane& lane, const vi::Descriptor& receive) noexcept {
+    if ((receive.status & vi::kHasImmediate) != 0) return static_cast<Kind>(receive.immediate & 0xF);
+    const std::span<std::byte> bytes = lane.bytes_of(receive, lane.place_of(&receive));
+    return bytes.size() < sizeof(std::uint64_t) ? Kind::acknowledge
+                                                : word_of(base::load_little<std::uint64_t>(bytes.data())).kind;
+  }
+
+  // --- the NIC
+
+  // News for the machine; all else is the NIC's. Of the end of a link both hear.
+  bool is_news(const Notification& heard) const noexcept {
+    using What = Notification::Kind;
+    switch (heard.kind) {
+      case What::message:
+      case What::failed:
+        return heard.slot == door_number_;
+      case What::sent:
+      case What::send_failed:
+        return heard.word <= kPairNumber;  // words of the NIC's have a VI's number above, or a mark
+      default:
+        return heard.kind == What::link_ended;
+    }
+  }
+  __attribute__((always_inline)) void hear(const Notification& heard, Event& next) noexcept {
+    next.kind = Event::Kind::nothing;
+    if (is_news(heard)) [[unlikely]] {
+      next.kind = Event::Kind::news;
+      next.news = heard;
+      if (heard.kind != Notification::Kind::link_ended) return;
+    }
+    try {
+      const vi::Taken taken = nic_.hear_for(received_, heard);
+      if (taken.result == vi::Result::success) [[likely]] {
+        next.kind = Event::Kind::message;
+        next.taken = taken;
+      }
+    } catch (const std::exception&) {  // no memory: what was said is as if it had been lost
+    }
+    if (nic_.restless()) [[unlikely]]
+      step();
+  }
+  // An event that was heard already.
+  bool take_standing(Event& next) noexcept {
+    if (!later_.empty()) {
+      next.kind = Event::Kind::news;
+      next.news = later_.front();
+      later_.pop_front();
+      return true;
+    }
+    const vi::Completion event = Nic::take_event(received_);
+    if (event.result != vi::Result::success) return false;
+    const vi::Completed done = nic_.take(event.vi, vi::Side::receive);
+    next.kind = Event::Kind::message;
+    next.taken = {done.result, event.vi, true, done.descriptor};
+    return true;
+  }
+  bool take_heard(Notification& heard) noexcept {
+    const library::Lock lock(interface_.waiting());
+    return lock && queue_.take(lock.held(), heard) == Status::ok;
+  }
+  // Hears what stands there while a call waits in a handler: no handler is called.
+  void hear_standing() noexcept {
+    constexpr int kMostAtOnce = 64;
+    Notification heard;
+    for (int left = kMostAtOnce; left != 0 && take_heard(heard); --left) {
+      try {
+        if (is_news(heard)) later_.push_back(heard);
+        if (!is_news(heard) || heard.kind == Notification::Kind::link_ended) nic_.hear(heard);
+      } catch (const std::exception&) {  // as in `hear`
+      }
+    }
+    rest();
+  }
+  // Nothing stood there to be heard.
+  void rest() noexcept {
+    try {
+      if (nic_.has_forsaken() && nic_.end_forsaken()) interface_.waiting().changed();
+    } catch (const std::exception&) {  // what nobody could be told of has come back nevertheless
+    }
+    if (nic_.restless()) [[unlikely]]
+      step();
+    reap();
+  }
+  void step() noexcept {
+    try {
+      nic_.step();
+    } catch (const std::exception&) {  // as in `hear`
+    }
+  }
+  // Takes the sends that are over.
+  void reap() noexcept {
+    for (;;) {
+      const vi::Completion event = Nic::take_event(sent_);
+      if (event.result != vi::Result::success) return;
+      static_cast<void>(nic_.take(event.vi, vi::Side::send));
+      if (Lane* const lane = lane_of_vi(event.vi); lane != nullptr) lane->reap();
+    }
+  }
+  // 0: later.
+  vi::MemoryHandle registered(std::span<const std::byte> bytes) noexcept {
+    vi::MemoryHandle out = registrations_.find(bytes);
+    if (out != 0 || writes_under_way()) return out;
+    registrations_.forget_all();
+    return registrations_.find(bytes);
+  }
+  bool writes_under_way() noexcept {
+    reap();
+    return std::ranges::any_of(by_vi_, [](const Known& each) {
+      return each.lane != nullptr && each.lane->reaped() != each.lane->posted();
+    });
+  }
+
+  template <class Make>
+  static auto made(Make make) noexcept -> decltype(make()) {
+    try {
+      return make();
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  }
+
+  struct Known {
+    std::uint32_t vi = 0;
+    Lane* lane = nullptr;
+  };
+
+  Interface& interface_;
+  const hamlyn::am::Way way_;
+  NotificationQueue queue_;
+  vi::Port nic_port_;
+  Nic nic_;
+  const LaneRoots roots_;
+  vi::QueueObject &sent_, &received_;  // completion queues
+  Registrations registrations_;
+  Door door_;
+  const std::uint32_t door_number_ = door_.number();
+  std::vector<Known> by_vi_ = std::vector<Known>(vi::kMostVis);  // by the index in its number
+  std::uint32_t entries_ = 0, entries_made_ = kFirstEntries;  // of each completion queue
+  std::deque<Notification> later_;                            // heard while a call waited in a handler
+};
+
+}  // namespace hamlyn::internal_::am
