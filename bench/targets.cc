@@ -114,6 +114,8 @@ const std::vector<Target>& all_targets() {
       {"shm.am.short.16.oneway", at_most, 1.25, "shm.fast.16.oneway", {}},
       {"shm.am.short.16.oneway", at_most, 1.6, "limit.cacheline.oneway", {}},
       {"shm.am.short.16.oneway", at_most, 0.7, "peer.ucx_posix.am.8.oneway", {}},
+      {"shm.am.vi.short.16.oneway", at_most, 1.15, "shm.vi.send.16.oneway", {}},
+      {"shm.am.vi3.short.16.oneway", at_most, 1.05, "shm.am.vi.short.16.oneway", {}},
       {"shm.am.args16.oneway", at_most, 1.25, "shm.fast.64.oneway", {}},
       {"shm.am.short.8.rate", at_least, 0.25, "shm.fast.16.rate", {}},
       {"shm.am.short.128.rate", at_least, 0.7, "shm.fast.16.rate", {}},

@@ -127,7 +127,8 @@ AM_API_ int AM_Terminate(void); /* the last one frees all endpoints and bundles 
 /* --- bundles and endpoints */
 
 AM_API_ int AM_AllocateBundle(int type, eb_t* bundle); /* AM_SEQ or AM_PAR */
-/* Also AM_ERR_BAD_ARG: HAMLYN_AM_CREDITS or HAMLYN_AM_RING is none, which is said on standard error. */
+/* Also AM_ERR_BAD_ARG: HAMLYN_AM_CREDITS, HAMLYN_AM_RING or HAMLYN_AM_WAY is none, which is said on standard
+ * error. */
 AM_API_ int AM_AllocateEndpoint(eb_t bundle, ep_t* endpoint, en_t* name);
 AM_API_ int AM_FreeBundle(eb_t bundle); /* with its endpoints */
 AM_API_ int AM_FreeEndpoint(ep_t endpoint);

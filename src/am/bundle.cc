@@ -28,12 +28,6 @@ const char* name(Operation operation) noexcept {
   return at < std::size(kNames) ? kNames[at] : "unknown";
 }
 
-bool Bundle::Inside::look() noexcept {
-  bool found = false;
-  for (Endpoint::Inside* const each : endpoints) found |= each->with([](auto& of) { return of.look(); });
-  return found;
-}
-
 Bundle::Bundle(Interface& interface, const Options& options)
     : inside_(internal_::library::with_memory(
           "a bundle", [&] { return std::make_unique<Inside>(interface, options.events); })) {

@@ -239,6 +239,12 @@ bool Endpoint::Inside::Of<Port>::look() noexcept {
   return held.has_value() || machine.has_returned() || machine.has_early();
 }
 
+bool Bundle::Inside::look() noexcept {
+  bool found = false;
+  for (Endpoint::Inside* const each : endpoints) found |= each->with([](auto& of) { return of.look(); });
+  return found;
+}
+
 // Hears what has come, and calls no handler any more.
 template <class Port>
 void Endpoint::Inside::Of<Port>::hear_the_last() noexcept {

@@ -174,9 +174,9 @@ struct Endpoint::Inside::Of final : Endpoint::Inside {
     std::unique_ptr<std::byte[]> bytes;
     Moving moving;
   };
+  std::vector<Lent> lent;  // goes behind the port, which reads it
   Port port;
   Machine machine;
-  std::vector<Lent> lent;
   Delivery* delivery = nullptr;              // that a handler looks at
   bool handing_back = false;                 // a handler looks at what has come back
   std::optional<typename Port::Event> held;  // that a thread took which waited

@@ -452,19 +452,19 @@ class ViPort {
     if (nic_.restless()) [[unlikely]]
       step();
   }
-  // An event that was heard already.
+  // An event that was heard already. Messages first: the news may be of the end of their link.
   bool take_standing(Event& next) noexcept {
-    if (!later_.empty()) {
-      next.kind = Event::Kind::news;
-      next.news = later_.front();
-      later_.pop_front();
+    const vi::Completion event = Nic::take_event(received_);
+    if (event.result == vi::Result::success) {
+      const vi::Completed done = nic_.take(event.vi, vi::Side::receive);
+      next.kind = Event::Kind::message;
+      next.taken = {done.result, event.vi, true, done.descriptor};
       return true;
     }
-    const vi::Completion event = Nic::take_event(received_);
-    if (event.result != vi::Result::success) return false;
-    const vi::Completed done = nic_.take(event.vi, vi::Side::receive);
-    next.kind = Event::Kind::message;
-    next.taken = {done.result, event.vi, true, done.descriptor};
+    if (later_.empty()) return false;
+    next.kind = Event::Kind::news;
+    next.news = later_.front();
+    later_.pop_front();
     return true;
   }
   bool take_heard(Notification& heard) noexcept {

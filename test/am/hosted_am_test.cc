@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "hamlyn/am.h"
@@ -19,10 +20,30 @@ using am::Arrival;
 using am::Result;
 using am::Token;
 
+// Whichever way the messages take.
+class HostedAm : public testing::TestWithParam<am::Way> {
+ protected:
+  void SetUp() override { way = GetParam(); }
+
+ public:
+  static inline am::Way way = am::Way::slots;  // of endpoints that are made
+};
+std::string name_of_way(const testing::TestParamInfo<am::Way>& of) {
+  constexpr std::array kNames{"standard", "slots", "vi", "vi3"};
+  return kNames[static_cast<std::size_t>(of.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Ways, HostedAm, testing::Values(am::Way::slots, am::Way::vi, am::Way::vi3), name_of_way);
+
+am::EndpointOptions by_way(am::EndpointOptions options) {
+  options.way = HostedAm::way;
+  return options;
+}
+
 // An endpoint in one process, whose name the others find.
 class AmEnd {
  public:
-  explicit AmEnd(Hosted& all, am::EndpointOptions options = {}) : all_(all), endpoint(bundle, options) {
+  explicit AmEnd(Hosted& all, const am::EndpointOptions& options = {})
+      : all_(all), endpoint(bundle, by_way(options)) {
     bundle.set_events(true);
     good(endpoint.set_tag(7), "a tag");
     good(endpoint.on_return([this](const am::Returned& returned) { came_back.push_back(returned); }),
@@ -52,7 +73,7 @@ struct Book {
   std::map<int, am::Name> names;
 };
 
-TEST(HostedAm, calls_handlers_there_and_back) {
+TEST_P(HostedAm, calls_handlers_there_and_back) {
   Hosted hosted;
   Book book;
   bool over = false;
@@ -118,7 +139,9 @@ constexpr am::HandlerNumber kAsk = 1, kAnswer = 2, kFetched = 3;
 // Answers each request as it came: short, medium, or long.
 class Server {
  public:
-  Server(Hosted& all, AmEnd& end) : all_(all), end_(end) {
+  // `some_are_lost`: the link ends.
+  Server(Hosted& all, AmEnd& end, bool some_are_lost = false)
+      : all_(all), end_(end), some_are_lost_(some_are_lost) {
     end.good(end.endpoint.set_segment(segment_), "a segment");
     end.good(end.endpoint.set_handler(
                  kAsk, [this](Token& token, const Arrival& arrival) { answer(token, arrival); }),
@@ -129,8 +152,8 @@ class Server {
  private:
   void answer(Token& token, const Arrival& arrival) {
     const std::int32_t number = arrival.arguments[0];
-    all_.expect(number == asked, "in their order, each once");
-    ++asked;
+    all_.expect(number == asked || (some_are_lost_ && number > asked), "in their order, each once");
+    asked = number + 1;
     all_.expect(is_filled(arrival.data, number), "what was sent");
     Result result;
     if (arrival.data.data() == nullptr)
@@ -145,6 +168,7 @@ class Server {
 
   Hosted& all_;
   AmEnd& end_;
+  const bool some_are_lost_;
   std::vector<std::byte> segment_ = std::vector<std::byte>(kSegment);
 };
 
@@ -193,14 +217,14 @@ class Client {
   std::vector<std::byte> segment_ = std::vector<std::byte>(kSegment);
 };
 
-void serve(Hosted& all, Book& book, bool& over) {
+void serve(Hosted& all, Book& book, bool& over, bool some_are_lost = false) {
   AmEnd end(all);
-  Server server(all, end);
+  Server server(all, end, some_are_lost);
   book.names[0] = end.endpoint.name();
   end.poll_until([&] { return over; });
 }
 
-TEST(HostedAm, carries_each_kind_and_length_on_rough_hosts) {
+TEST_P(HostedAm, carries_each_kind_and_length_on_rough_hosts) {
   for_each_seed(kRoughSeeds / 3, [&](std::uint64_t seed) {
     Hosted hosted(rough_rules(seed), seed);
     Book book;
@@ -222,7 +246,7 @@ TEST(HostedAm, carries_each_kind_and_length_on_rough_hosts) {
   });
 }
 
-TEST(HostedAm, tells_of_each_request_whichever_moment_the_other_side_dies_at) {
+TEST_P(HostedAm, tells_of_each_request_whichever_moment_the_other_side_dies_at) {
   with_a_death_at_any_time(1, [](Hosted& hosted) {
     auto book = std::make_shared<Book>();
     auto over = std::make_shared<bool>(false);
@@ -243,13 +267,87 @@ TEST(HostedAm, tells_of_each_request_whichever_moment_the_other_side_dies_at) {
   });
 }
 
-TEST(HostedAm, a_process_that_computes_delays_only_those_who_ask_it) {
+// Asks for so many of whoever is found, and hears of each.
+void ask_and_hear(Hosted& all, Book& book, bool& over, std::int32_t count) {
+  AmEnd end(all, {.credits = 4});
+  Client client(all, end);
+  while (!book.names.contains(0)) all.host.pause(1000);
+  end.good(end.endpoint.map(0, book.names[0], 7), "a mapping");
+  for (std::int32_t i = 0; i != count; ++i) client.ask(i);
+  all.expect(end.poll_until([&] { return client.over + static_cast<int>(end.came_back.size()) == count; }),
+             "each is answered or comes back");
+  over = true;
+}
+
+TEST_P(HostedAm, tells_of_each_request_whose_link_is_cut_at_any_time) {
+  for_each_seed(kRoughSeeds / 2, [&](std::uint64_t seed) {
+    Hosted hosted(rough_rules(seed), seed);
+    Book book;
+    bool over = false;
+    hosted.add([&](Hosted& all) { serve(all, book, over, true); });
+    hosted.add([&](Hosted& all) { ask_and_hear(all, book, over, 40); });
+    simulation::Host& host = hosted.host;
+    const std::uint64_t packets = host.chance().below(4);
+    host.after(host.chance().below(5 * kMillisecond),
+               [&host, packets] { host.cut(host.inhabitant(2), host.inhabitant(1), packets); });
+    hosted.run();
+  });
+}
+
+// What was on its way to the old one lands nowhere in the new one, and is told of.
+TEST_P(HostedAm, tells_of_each_long_message_whose_segment_changes) {
+  for_each_seed(kRoughSeeds / 4, [&](std::uint64_t seed) {
+    Hosted hosted(rough_rules(seed), seed);
+    Book book;
+    bool over = false;
+    hosted.add([&](Hosted& all) {
+      AmEnd end(all);
+      std::array segments{std::vector<std::byte>(kSegment), std::vector<std::byte>(kSegment)};
+      end.good(end.endpoint.set_segment(segments[0]), "a segment");
+      end.good(end.endpoint.set_handler(
+                   kAsk,
+                   [&](Token& token, const Arrival& arrival) {
+                     all.expect(is_filled(arrival.data, arrival.arguments[0]), "what was sent");
+                     end.good(token.reply(kAnswer, arrival.arguments), "a reply");
+                   }),
+               "a handler");
+      book.names[0] = end.endpoint.name();
+      for (std::size_t i = 0; !over && all.alive(); ++i) {
+        end.good(end.endpoint.set_segment(segments[i % 2]), "another segment");
+        std::vector<std::byte>& other = segments[(i + 1) % 2];
+        other.assign(kSegment, std::byte{0x55});  // nobody writes there any more
+        end.bundle.wait(100us);
+        end.bundle.poll(100);
+        all.expect(std::ranges::all_of(other, [](std::byte each) { return each == std::byte{0x55}; }),
+                   "nothing lands in a segment that was");
+      }
+    });
+    hosted.add([&](Hosted& all) {
+      AmEnd end(all, {.credits = 4});
+      int answered = 0;
+      end.good(end.endpoint.set_handler(kAnswer, [&](Token&, const Arrival&) { ++answered; }), "a handler");
+      while (!book.names.contains(0)) all.host.pause(1000);
+      end.good(end.endpoint.map(0, book.names[0], 7), "a mapping");
+      for (std::int32_t i = 0; i != 12; ++i) {
+        const std::vector<std::byte> data = filled(i, 20'000);
+        end.good(end.endpoint.request_to(0, static_cast<std::uint64_t>(i % 4) * 20'000, kAsk, data, std::array{i}),
+                 "a request");
+        all.expect(end.poll_until([&] { return answered + static_cast<int>(end.came_back.size()) == i + 1; }),
+                   "each is answered or comes back");
+      }
+      over = true;
+    });
+    hosted.run();
+  });
+}
+
+TEST_P(HostedAm, a_process_that_computes_delays_only_those_who_ask_it) {
   Hosted hosted;
   Book book;
   bool computes = false, over = false;
   for (int i = 0; i != 2; ++i)
     hosted.add([&, i](Hosted& all) {
-      AmEnd end(all);
+      AmEnd end(all, {.credits = 16});
       end.good(end.endpoint.set_handler(kAsk,
                                         [&](Token& token, const Arrival&) {
                                           end.good(token.reply(kAnswer, std::array{i}), "a reply");
@@ -263,7 +361,7 @@ TEST(HostedAm, a_process_that_computes_delays_only_those_who_ask_it) {
       end.poll_until([&] { return over; });
     });
   hosted.add([&](Hosted& all) {
-    AmEnd end(all);
+    AmEnd end(all, {.credits = 16});
     std::array<int, 2> answered{};
     end.good(end.endpoint.set_handler(kAnswer,
                                       [&](Token&, const Arrival& arrival) {
@@ -289,7 +387,7 @@ TEST(HostedAm, a_process_that_computes_delays_only_those_who_ask_it) {
   hosted.run();
 }
 
-TEST(HostedAm, sleeps_until_a_message_is_there) {
+TEST_P(HostedAm, sleeps_until_a_message_is_there) {
   Hosted hosted;
   Book book;
   bool over = false;
@@ -329,6 +427,40 @@ TEST(HostedAm, sleeps_until_a_message_is_there) {
       }
     }
     over = true;
+  });
+  hosted.run();
+}
+
+// Each hears that the other cannot be sent to, whoever maps the other.
+TEST(AmWays, refuse_who_comes_by_another) {
+  Hosted hosted;
+  Book book;
+  int over = 0;
+  for (int i = 0; i != 2; ++i)
+    hosted.add([&, i](Hosted& all) {
+      HostedAm::way = i == 0 ? am::Way::vi : am::Way::slots;
+      AmEnd end(all);
+      book.names[i] = end.endpoint.name();
+      while (book.names.size() != 2) all.host.pause(1000);
+      end.good(end.endpoint.map(0, book.names[1 - i], 7), "a mapping");
+      end.good(end.endpoint.request(0, kAsk), "a request");
+      all.expect(end.poll_until([&] { return end.came_back.size() == 1; }), "it comes back");
+      all.expect(end.came_back.size() == 1 && end.came_back[0].why == am::Why::bad_endpoint, "by its name");
+      ++over;
+      end.poll_until([&] { return over == 2; });
+    });
+  hosted.run();
+}
+
+TEST_P(HostedAm, an_endpoint_asks_itself) {
+  Hosted hosted;
+  hosted.add([&](Hosted& all) {
+    AmEnd end(all);
+    Server server(all, end);
+    Client client(all, end);
+    end.good(end.endpoint.map(0, end.endpoint.name(), 7), "a mapping");
+    for (std::int32_t i = 0; i != 16; ++i) client.ask(i);
+    all.expect(end.poll_until([&] { return client.over == 16; }), "all are answered");
   });
   hosted.run();
 }

@@ -8,15 +8,18 @@ namespace hamlyn::test {
 namespace {
 
 #ifdef HAMLYN_AM_PROGRAM
-class AmJobs : public testing::Test {
+class AmJobs : public testing::TestWithParam<std::string> {
  protected:
   Finished run(const std::string& ranks, const std::string& repeats, Command::Options options = {}) {
+    options.environment["HAMLYN_AM_WAY"] = GetParam();
     return world.start({"run", "-n", ranks, HAMLYN_AM_PROGRAM, repeats}, options).wait();
   }
   World world;
 };
+INSTANTIATE_TEST_SUITE_P(Ways, AmJobs, testing::Values("slots", "vi", "vi3"),
+                         [](const auto& of) { return of.param; });
 
-TEST_F(AmJobs, run_with_any_number_of_ranks) {
+TEST_P(AmJobs, run_with_any_number_of_ranks) {
   for (const char* const ranks : {"1", "2", "3", "7"}) {
     const Finished finished = run(ranks, "40");
     EXPECT_EQ(finished.status, 0) << finished.err;
@@ -24,15 +27,30 @@ TEST_F(AmJobs, run_with_any_number_of_ranks) {
   }
 }
 
-TEST_F(AmJobs, run_with_one_credit) {
+TEST_P(AmJobs, run_with_one_credit) {
   const Finished finished = run("3", "40", {.environment = {{"HAMLYN_AM_CREDITS", "1"}}});
   EXPECT_EQ(finished.status, 0) << finished.err;
 }
 
-TEST_F(AmJobs, say_that_a_setting_is_none) {
+TEST_P(AmJobs, say_that_a_setting_is_none) {
   const Finished finished = run("1", "1", {.environment = {{"HAMLYN_AM_CREDITS", "513"}}});
   EXPECT_EQ(finished.status, 1);
-  EXPECT_NE(finished.err.find("HAMLYN_AM_CREDITS is to be 1 to 512, and is 513"), std::string::npos)
+  const std::string range = GetParam() == "slots" ? "1 to 512" : "1 to 32 over VIs";
+  EXPECT_NE(finished.err.find("HAMLYN_AM_CREDITS is to be " + range + ", and is 513"), std::string::npos)
+      << finished.err;
+}
+
+class AmWays : public testing::Test {
+ protected:
+  World world;
+};
+
+TEST_F(AmWays, that_are_none_are_refused_by_name) {
+  const Finished finished = world.start({"run", "-n", "1", HAMLYN_AM_PROGRAM, "1"},
+                                        {.environment = {{"HAMLYN_AM_WAY", "rdma"}}})
+                                .wait();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("HAMLYN_AM_WAY is to be slots, vi or vi3, and is rdma"), std::string::npos)
       << finished.err;
 }
 #endif

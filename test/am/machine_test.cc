@@ -41,6 +41,7 @@ TEST_F(AmMachine, a_process_that_begins_anew_is_not_taken_for_what_it_was) {
     EXPECT_EQ(ask(0, 1), Try::ok);
     world->lose();
     Hello anew{.credits = 1,
+               .way = 1,
                .from = number_of(world->at(1).name()),
                .to = number_of(world->at(0).name()),
                .session = 12345,

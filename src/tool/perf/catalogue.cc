@@ -82,6 +82,8 @@ void add_splitc(Collection& all) {
 void add_active_messages(Collection& all) {
   all.add(am_short());
   all.add(am_longest());
+  all.add(am_short_over_vi());
+  all.add(am_short_over_vi3());
   all.add(am_medium());
   for (const std::uint32_t credits : {8u, 128u}) all.add(am_rate(credits));
   all.add(am_medium_bandwidth());

@@ -20,12 +20,12 @@ constexpr std::size_t kSegments = 8;  // places of long messages
 
 // Requests and replies of one kind, in turn. `send` gives a request, or replies.
 template <class Ask, class Answer>
-std::vector<double> in_turn(Cores cores, Ask ask, Answer answer) {
+std::vector<double> in_turn(Cores cores, am::Way way, Ask ask, Answer answer) {
   return run_parties(
       cores, kTimed, {},
-      [ask](Party& party, Room& room) mutable {
+      [ask, way](Party& party, Room& room) mutable {
         {
-          AmEnd end(party);
+          AmEnd end(party, {.way = way});
           end.meet();
           std::uint64_t answered = 0;
           good(end.endpoint.set_handler(kAnswer,
@@ -47,9 +47,9 @@ std::vector<double> in_turn(Cores cores, Ask ask, Answer answer) {
         }
       },
       {},
-      [answer](Party& party, Room&) mutable {
+      [answer, way](Party& party, Room&) mutable {
         {
-          AmEnd end(party);
+          AmEnd end(party, {.way = way});
           std::uint64_t asked = 0;
           good(end.endpoint.set_handler(kAsk,
                                         [&](am::Token& token, const am::Arrival& arrival) {
@@ -66,10 +66,10 @@ std::vector<double> in_turn(Cores cores, Ask ask, Answer answer) {
 
 std::int32_t number(std::uint64_t i) { return static_cast<std::int32_t>(i); }
 
-Meter arguments_latency(const char* name, std::size_t count) {
-  const auto round = [count](Cores cores, int) {
+Meter arguments_latency(const char* name, std::size_t count, am::Way way) {
+  const auto round = [count, way](Cores cores, int) {
     return in_turn(
-        cores,
+        cores, way,
         [count](am::Endpoint& endpoint, std::uint64_t i) {
           std::array<std::int32_t, am::kMostArguments> all{number(i), 1, 2, 3};
           good(endpoint.request(0, kAsk, std::span(all).first(count)), "no request");
@@ -83,13 +83,15 @@ Meter arguments_latency(const char* name, std::size_t count) {
 
 }  // namespace
 
-Meter am_short() { return arguments_latency("am.short.16.oneway", 4); }
-Meter am_longest() { return arguments_latency("am.args16.oneway", am::kMostArguments); }
+Meter am_short() { return arguments_latency("am.short.16.oneway", 4, am::Way::slots); }
+Meter am_longest() { return arguments_latency("am.args16.oneway", am::kMostArguments, am::Way::slots); }
+Meter am_short_over_vi() { return arguments_latency("am.vi.short.16.oneway", 4, am::Way::vi); }
+Meter am_short_over_vi3() { return arguments_latency("am.vi3.short.16.oneway", 4, am::Way::vi3); }
 
 Meter am_medium() {
   const auto round = [](Cores cores, int) {
     return in_turn(
-        cores,
+        cores, am::Way::slots,
         [bytes = std::vector<std::byte>(am::kMostMedium)](am::Endpoint& endpoint, std::uint64_t i) mutable {
           hamlyn_fill(bytes.data(), bytes.size(), i);
           good(endpoint.request(0, kAsk, bytes, std::array{number(i)}), "no request");

@@ -115,6 +115,9 @@ Meter splitc_barrier(bool guarded);
 // of a burst costs who sends, and who handles.
 Meter am_short();
 Meter am_longest();
+// As am_short, over a VI for each pair, and over three.
+Meter am_short_over_vi();
+Meter am_short_over_vi3();
 Meter am_medium();
 Meter am_rate(std::uint32_t credits);
 Meter am_medium_bandwidth();
