@@ -312,15 +312,17 @@ TEST_P(HostedAm, tells_of_each_long_message_whose_segment_changes) {
                    }),
                "a handler");
       book.names[0] = end.endpoint.name();
-      for (std::size_t i = 0; !over && all.alive(); ++i) {
+      for (std::size_t i = 0; i != 8; ++i) {
+        const auto change_at = all.host.time() + (1 + seed % 7) * 100'000;
+        end.poll_until([&] { return over || all.host.time() >= change_at; });
         end.good(end.endpoint.set_segment(segments[i % 2]), "another segment");
-        std::vector<std::byte>& other = segments[(i + 1) % 2];
-        other.assign(kSegment, std::byte{0x55});  // nobody writes there any more
-        end.bundle.wait(100us);
-        end.bundle.poll(100);
-        all.expect(std::ranges::all_of(other, [](std::byte each) { return each == std::byte{0x55}; }),
+        std::vector<std::byte>& before = segments[(i + 1) % 2];
+        before.assign(kSegment, std::byte{0x55});
+        end.poll_until([&] { return over || all.host.time() >= change_at + 300'000; });
+        all.expect(std::ranges::all_of(before, [](std::byte each) { return each == std::byte{0x55}; }),
                    "nothing lands in a segment that was");
       }
+      end.poll_until([&] { return over; });
     });
     hosted.add([&](Hosted& all) {
       AmEnd end(all, {.credits = 4});
