@@ -415,7 +415,9 @@ void Machine<Port>::hear_news(Other& pair, const Word& word, const Come& come) n
     }
     case Kind::bye:
       // The other side waits for ours, so that nothing comes to it when its slots have gone.
-      if (!pair.said_bye) static_cast<void>(give(pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye}));
+      if (!pair.said_bye)
+        pair.said_bye = give(pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye}) == Sent::ok;
+      if (pair.said_bye) pair.way->part();
       end(pair, Why::bad_endpoint);
       return;
     default:

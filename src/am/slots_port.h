@@ -126,6 +126,8 @@ class SlotsPort {
       use_ = 1;
       return true;
     }
+    // Both sides have said bye.
+    void part() noexcept {}
     // Whether a longer ring is worth asking for.
     bool is_short() const noexcept { return use_ == 0 && longest_ > to_.bound; }
     // The bytes of a message that has come are needed no more: its sender learns of that by a word.

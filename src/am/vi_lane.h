@@ -143,13 +143,15 @@ class Lane {
     }
     if (!good) break_off();  // the other side counts on it
   }
+  // Both sides have said that they go: nobody needs to hear of the connection's end.
+  void part() noexcept { tells_ = false; }
   // Nothing that was posted is read or written any more.
   void break_off() noexcept {
     broken_ = true;
     connected_ = false;
     for (const std::uint32_t vi : {in_, out_}) {
       try {
-        if (vi != 0) static_cast<void>(roots_.nic.disconnect(vi));
+        if (vi != 0) static_cast<void>(roots_.nic.disconnect(vi, tells_));
       } catch (const std::exception&) {  // `close` sees it
       }
     }
@@ -264,7 +266,7 @@ class Lane {
   std::unique_ptr<std::byte, Free> memory_;
   vi::MemoryHandle handle_ = 0;
   std::uint32_t in_ = 0, out_ = 0;  // VIs: one, or of a loop two
-  bool connected_ = false, broken_ = false;
+  bool connected_ = false, broken_ = false, tells_ = true;
   std::uint32_t room_ = 0, used_ = 0;  // of receives at the other side
   std::uint64_t posted_ = 0, reaped_ = 0;
 };

@@ -133,6 +133,11 @@ class ViPort {
       }
       port_.step();
     }
+    // Both sides have said bye.
+    void part() noexcept {
+      for (auto& lane : lanes_)
+        if (lane != nullptr) lane->part();
+    }
     static bool lengthen(std::size_t, Ticket&) noexcept { return false; }
     static bool aim_longer(const Ticket&) noexcept { return false; }
     static bool is_short() noexcept { return false; }

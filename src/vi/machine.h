@@ -308,10 +308,11 @@ class Machine {
       say(*vi, {}, Say::withdraw);
     to_idle(*vi);
   }
-  Result disconnect(std::uint32_t number) {
+  // `tells`: the other side, which otherwise ends the connection, too.
+  Result disconnect(std::uint32_t number, bool tells = true) {
     Vi* const vi = vis_.find(number);
     if (vi == nullptr) return Result::invalid_parameter;
-    if (vi->state == State::connected) part(*vi, Reason::done);
+    if (vi->state == State::connected && tells) part(*vi, Reason::done);
     to_idle(*vi);
     return Result::success;
   }

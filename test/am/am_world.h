@@ -86,6 +86,7 @@ class AmPort {
       return true;
     }
     void free(std::uint32_t) noexcept {}
+    void part() noexcept {}
     bool is_short() const noexcept { return use_ == 0 && longest_ > to_.bound; }
     Sent send(std::uint64_t word, std::span<const std::byte> bytes, Record& record);
     Sent send_bare(std::uint64_t word);

@@ -67,9 +67,10 @@ void forbidden(void* token) {
 }
 
 // A process with a node, and an endpoint that has itself as translation 0.
-class AmC : public testing::Test {
+class AmC : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    ASSERT_EQ(setenv("HAMLYN_AM_WAY", GetParam(), 1), 0);
     ASSERT_EQ(setenv("HAMLYN_NODE", folder_.file("node").c_str(), 1), 0);
     calls = last = came_back = status_back = wrong = 0;
     ASSERT_EQ(AM_Init(), AM_OK);
@@ -84,6 +85,7 @@ class AmC : public testing::Test {
     EXPECT_EQ(AM_Terminate(), AM_OK);
     EXPECT_EQ(wrong, 0);
     unsetenv("HAMLYN_NODE");
+    unsetenv("HAMLYN_AM_WAY");
   }
   void poll_until(const int& what, int value) {
     while (what < value) ASSERT_EQ(AM_Poll(bundle), AM_OK);
@@ -104,7 +106,10 @@ class AmC : public testing::Test {
   en_t name{};
 };
 
-TEST_F(AmC, sends_to_itself) {
+INSTANTIATE_TEST_SUITE_P(Ways, AmC, testing::Values("slots", "vi", "vi3"),
+                         [](const auto& of) { return std::string(of.param); });
+
+TEST_P(AmC, sends_to_itself) {
   EXPECT_EQ(AM_Request1(endpoint, 0, 1, 42), AM_OK);
   poll_until(calls, 1);
   EXPECT_EQ(last, 42);
@@ -115,13 +120,13 @@ TEST_F(AmC, sends_to_itself) {
   EXPECT_EQ(last, 6);
 }
 
-TEST_F(AmC, a_handler_that_would_wait_is_answered_with_an_error) {
+TEST_P(AmC, a_handler_that_would_wait_is_answered_with_an_error) {
   EXPECT_EQ(AM_SetHandler(endpoint, 4, forbidden), AM_OK);
   EXPECT_EQ(AM_Request0(endpoint, 0, 4), AM_OK);
   poll_until(calls, 1);
 }
 
-TEST_F(AmC, a_token_is_over_when_its_handler_has_returned) {
+TEST_P(AmC, a_token_is_over_when_its_handler_has_returned) {
   EXPECT_EQ(AM_Request1(endpoint, 0, 1, 1), AM_OK);
   poll_until(calls, 1);
   en_t from;
@@ -131,7 +136,7 @@ TEST_F(AmC, a_token_is_over_when_its_handler_has_returned) {
   EXPECT_EQ(AM_GetMsgTag(token_kept, &tag), AM_ERR_BAD_ARG);
 }
 
-TEST_F(AmC, says_why_a_message_comes_back) {
+TEST_P(AmC, says_why_a_message_comes_back) {
   std::vector<char> segment(5000);
   ASSERT_EQ(AM_SetSeg(endpoint, segment.data(), segment.size()), AM_OK);
   EXPECT_EQ(returned([&] { return AM_Request2(endpoint, 7, 1, 3, 4); }), EBADENTRY);
@@ -155,7 +160,7 @@ TEST_F(AmC, says_why_a_message_comes_back) {
   poll_until(came_back, 1009);
 }
 
-TEST_F(AmC, a_tag_counts_for_what_is_handled_from_then_on) {
+TEST_P(AmC, a_tag_counts_for_what_is_handled_from_then_on) {
   EXPECT_EQ(AM_SetTag(endpoint, AM_NONE), AM_OK);
   EXPECT_EQ(returned([&] { return AM_Request1(endpoint, 0, 1, 1); }), EBADTAG);
   EXPECT_EQ(AM_SetTag(endpoint, AM_ALL), AM_OK);
@@ -164,7 +169,7 @@ TEST_F(AmC, a_tag_counts_for_what_is_handled_from_then_on) {
   EXPECT_EQ(last, 2);
 }
 
-TEST_F(AmC, tells_of_an_endpoint_that_has_gone) {
+TEST_P(AmC, tells_of_an_endpoint_that_has_gone) {
   ep_t other = nullptr;
   en_t others{};
   ASSERT_EQ(AM_AllocateEndpoint(bundle, &other, &others), AM_OK);
@@ -181,7 +186,7 @@ TEST_F(AmC, tells_of_an_endpoint_that_has_gone) {
   EXPECT_EQ(returned([&] { return AM_Request1(endpoint, 2, 1, 1); }), EBADENDPOINT);
 }
 
-TEST_F(AmC, refuses_what_cannot_be) {
+TEST_P(AmC, refuses_what_cannot_be) {
   eb_t no_bundle = nullptr;
   ep_t no_endpoint = nullptr;
   int number = 0;
@@ -221,7 +226,7 @@ TEST_F(AmC, refuses_what_cannot_be) {
   EXPECT_EQ(AM_SetExpectedResources(endpoint, 0, 1), AM_ERR_BAD_ARG);
 }
 
-TEST_F(AmC, the_table_grows) {
+TEST_P(AmC, the_table_grows) {
   int index = 0;
   for (int i = 1; i != 600; ++i) {
     ASSERT_EQ(AM_MapAny(endpoint, &index, name, kTag), AM_OK);
@@ -234,7 +239,7 @@ TEST_F(AmC, the_table_grows) {
   poll_until(calls, 1);
 }
 
-TEST_F(AmC, an_endpoint_moves_with_what_is_under_way) {
+TEST_P(AmC, an_endpoint_moves_with_what_is_under_way) {
   eb_t other = nullptr;
   std::vector<char> segment(100);
   ASSERT_EQ(AM_SetSeg(endpoint, segment.data(), segment.size()), AM_OK);
@@ -256,7 +261,7 @@ TEST_F(AmC, an_endpoint_moves_with_what_is_under_way) {
   EXPECT_EQ(AM_Poll(bundle), AM_ERR_BAD_ARG);
 }
 
-TEST_F(AmC, sleeps_until_a_message_is_there) {
+TEST_P(AmC, sleeps_until_a_message_is_there) {
   int mask = -1;
   EXPECT_EQ(AM_GetEventMask(bundle, &mask), AM_OK);
   EXPECT_EQ(mask, AM_NOEVENTS);
@@ -269,7 +274,7 @@ TEST_F(AmC, sleeps_until_a_message_is_there) {
   other.join();
 }
 
-TEST_F(AmC, many_threads_poll_and_send) {
+TEST_P(AmC, many_threads_poll_and_send) {
   constexpr int kThreads = 4, kEach = 500;
   std::vector<std::thread> threads;
   for (int i = 0; i != kThreads; ++i)
@@ -284,7 +289,7 @@ TEST_F(AmC, many_threads_poll_and_send) {
   EXPECT_EQ(calls, kThreads * kEach);
 }
 
-TEST_F(AmC, handlers_are_found_and_counted) {
+TEST_P(AmC, handlers_are_found_and_counted) {
   handler_t any = 0;
   EXPECT_EQ(AM_SetHandlerAny(endpoint, &any, count_none), AM_OK);
   EXPECT_EQ(any, 2);
@@ -298,7 +303,7 @@ TEST_F(AmC, handlers_are_found_and_counted) {
 
 int befores = 0, afters = 0;
 
-TEST_F(AmC, callbacks_surround_each_handler) {
+TEST_P(AmC, callbacks_surround_each_handler) {
   befores = afters = 0;
   EXPECT_EQ(AM_SetCallbacks(
                 endpoint, [](void*) { befores += calls == 0; }, [](void*) { afters += calls == 1; }),
@@ -309,7 +314,7 @@ TEST_F(AmC, callbacks_surround_each_handler) {
   EXPECT_EQ(afters, 1);
 }
 
-TEST_F(AmC, an_asynchronous_long_message_does_not_wait) {
+TEST_P(AmC, an_asynchronous_long_message_does_not_wait) {
   std::vector<char> segment(1 << 20), data(60'000, 'x');
   ASSERT_EQ(AM_SetSeg(endpoint, segment.data(), segment.size()), AM_OK);
   ASSERT_EQ(AM_SetHandler(
@@ -330,7 +335,7 @@ TEST_F(AmC, an_asynchronous_long_message_does_not_wait) {
   EXPECT_EQ(AM_RequestXferAsync0(endpoint, 0, 0, 5, longer.data(), longer.size()), AM_ERR_BAD_ARG);
 }
 
-TEST_F(AmC, a_forked_child_has_none_of_it) {
+TEST_P(AmC, a_forked_child_has_none_of_it) {
   const pid_t child = fork();
   if (child == 0) {
     eb_t other = nullptr;
@@ -364,7 +369,7 @@ int in_child(What what) {
   return WEXITSTATUS(status);
 }
 
-TEST_F(AmC, a_request_that_comes_back_ends_the_process_and_runs_nothing_else_of_it) {
+TEST_P(AmC, a_request_that_comes_back_ends_the_process_and_runs_nothing_else_of_it) {
   EXPECT_EQ(in_child([](eb_t polled, ep_t of) {
               std::atexit([] { _exit(98); });
               AM_Request0(of, 0, 99);
@@ -374,7 +379,7 @@ TEST_F(AmC, a_request_that_comes_back_ends_the_process_and_runs_nothing_else_of_
             1);
 }
 
-TEST_F(AmC, a_reply_that_comes_back_does_not_end_the_process) {
+TEST_P(AmC, a_reply_that_comes_back_does_not_end_the_process) {
   EXPECT_EQ(in_child([](eb_t polled, ep_t of) {
               AM_SetHandler(
                   of, 1, +[](void* token) { AM_ReplyXfer0(token, 0, 2, "", 1); });  // there is no segment
@@ -395,7 +400,7 @@ TEST_F(AmC, a_reply_that_comes_back_does_not_end_the_process) {
 
 int child_status = 0;
 
-TEST_F(AmC, a_child_that_is_forked_in_a_handler_begins_anew) {
+TEST_P(AmC, a_child_that_is_forked_in_a_handler_begins_anew) {
   ASSERT_EQ(AM_SetHandler(
                 endpoint, 5,
                 +[](void*) {
