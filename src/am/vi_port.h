@@ -10,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -154,6 +155,7 @@ class ViPort {
       if (!left) [[unlikely]]
         return no_room(lane);
       lane.take_room();
+      port_.sent_since_ = true;
       record.taken = 1;
       record.ring = static_cast<std::uint8_t>(index);
       return Sent::ok;
@@ -166,10 +168,9 @@ class ViPort {
     __attribute__((always_inline)) void done(const Record& record) noexcept {
       lanes_[record.ring]->give_room();
     }
-    // The bytes of a message that has come are needed no more: its receive is posted anew, before its sender
-    // learns of that by a word.
+    // The bytes of a message that has come are needed no more: its receive will be posted anew.
     __attribute__((always_inline)) void free(std::uint32_t place) noexcept {
-      lanes_[place >> kLaneAt]->free(place & kPlaceMask);
+      port_.post_later(*lanes_[place >> kLaneAt], place & kPlaceMask);
     }
 
     // --- data of long messages: in front of the message, by the same VI
@@ -290,12 +291,14 @@ class ViPort {
   struct Event {
     enum class Kind : std::uint8_t { nothing, message, news };
     Kind kind = Kind::nothing;
-    vi::Taken taken;    // a message, or the end of a VI
-    Notification news;  // of no message
+    vi::Taken taken;                   // a message, or the end of a VI
+    std::optional<Notification> news;  // of no message
   };
 
   // The next event, if there is one.
   __attribute__((always_inline)) bool poll(Event& next) noexcept {
+    if (sent_since_ & (late_count_ != 0)) post_late();  // the answer takes a while
+    sent_since_ = false;
     if (received_.entries.empty() && later_.empty()) [[likely]] {
       Notification heard;
       if (queue_.poll_posted(heard) != 0) [[likely]] {
@@ -340,7 +343,7 @@ class ViPort {
       machine.hear_way_ended(pair, why_of(pair.way->no_room(*lane)));
       return false;
     }
-    if (next.kind == Event::Kind::news) door_.hear(machine, next.news);
+    if (next.kind == Event::Kind::news) door_.hear(machine, *next.news);
     return false;
   }
 
@@ -489,6 +492,20 @@ class ViPort {
     }
     rest();
   }
+  // Receives are posted several at once, or behind a message that was sent, and not between one that has come
+  // and its answer: each lane has so many more than its sender counts on. A post also ends the quick looks at
+  // the queue; by the next look they begin anew.
+  __attribute__((always_inline)) void post_later(const Lane& lane, std::uint32_t place) noexcept {
+    late_[late_count_++] = {lane.in(), place};
+    if (late_count_ == kLateReceives) [[unlikely]]
+      post_late();
+  }
+  void post_late() noexcept {
+    for (; late_count_ != 0; --late_count_) {
+      const Late& late = late_[late_count_ - 1];
+      if (Lane* const lane = lane_of_vi(late.vi); lane != nullptr) lane->free(late.place);
+    }
+  }
   // Nothing stood there to be heard.
   void rest() noexcept {
     try {
@@ -541,6 +558,9 @@ class ViPort {
     std::uint32_t vi = 0;
     Lane* lane = nullptr;
   };
+  struct Late {
+    std::uint32_t vi = 0, place = 0;
+  };
 
   Interface& interface_;
   const hamlyn::am::Way way_;
@@ -553,6 +573,9 @@ class ViPort {
   Door door_;
   const std::uint32_t door_number_ = door_.number();
   std::vector<Known> by_vi_ = std::vector<Known>(vi::kMostVis);  // by the index in its number
+  std::array<Late, kLateReceives> late_;
+  std::uint32_t late_count_ = 0;
+  bool sent_since_ = false;  // the last look
   std::uint32_t entries_ = 0, entries_made_ = kFirstEntries;  // of each completion queue
   std::deque<Notification> later_;                            // heard while a call waited in a handler
 };
