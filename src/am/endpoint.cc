@@ -317,8 +317,8 @@ __attribute__((always_inline)) inline Result Endpoint::Inside::request(std::uint
       return answer(tried);
   }
   Call call(*this);
-  return until_taken(
-      call, [&] { return with([&](auto& of) { return of.machine.request(index, leaving); }); });
+  return until_taken(call,
+                     [&] { return with([&](auto& of) { return of.machine.request(index, leaving); }); });
 }
 
 // The data first, then the message.
@@ -468,9 +468,8 @@ Result Token::reply_to(std::uint64_t offset, HandlerNumber handler, std::span<co
 
 const Name& Token::source() const noexcept {
   static const Name nobody;
-  return inside_->of->with([](auto& of) -> const Name& {
-    return of.delivery != nullptr ? of.delivery->pair->name : nobody;
-  });
+  return inside_->of->with(
+      [](auto& of) -> const Name& { return of.delivery != nullptr ? of.delivery->pair->name : nobody; });
 }
 Endpoint* Token::endpoint() const noexcept {
   return inside_->of->with([](auto& of) { return of.delivery != nullptr ? &of.self : nullptr; });
@@ -482,9 +481,8 @@ Tag Token::tag() const noexcept {
 // --- the endpoint
 
 Endpoint::Endpoint(Bundle& bundle, const Options& options)
-    : inside_(internal_::library::with_memory("an endpoint", [&] {
-        return Inside::make(*this, *bundle.inside_, options);
-      })) {
+    : inside_(internal_::library::with_memory(
+          "an endpoint", [&] { return Inside::make(*this, *bundle.inside_, options); })) {
   const Entry entry(*bundle.inside_);
   if (!entry) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   internal_::library::with_memory("an endpoint", [&] {
@@ -627,8 +625,7 @@ Result Endpoint::set_handler(HandlerNumber number, Handler handler) noexcept {
 Result Endpoint::set_handler_any(HandlerNumber& number, Handler handler) noexcept {
   return inside_->locked([&](auto& of) {
     std::uint32_t free = 1;
-    while (free != inside_->handler_count && of.machine.has_handler(static_cast<HandlerNumber>(free)))
-      ++free;
+    while (free != inside_->handler_count && of.machine.has_handler(static_cast<HandlerNumber>(free))) ++free;
     if (free == inside_->handler_count) return Result::resource;
     number = static_cast<HandlerNumber>(free);
     of.machine.set_handler(number, handler != nullptr);

@@ -88,12 +88,12 @@ struct Token::Inside {
 
 class Entry;
 
-// What endpoints of all ways have.
+// Parts that endpoints of all ways have.
 struct Endpoint::Inside {
   // A call that waits holds the endpoint, and the bundle that it is in.
   using Pending = internal_::base::PendingCall<Entry, const Inside>;
   class Call;
-  // What those of one way have beside it.
+  // Parts that endpoints of one way have beside these.
   template <class Port>
   struct Of;
   using Leaving = internal_::am::Leaving;

@@ -232,7 +232,9 @@ class SlotsPort {
     return door_.say(door, bytes, token, handle);
   }
   void unsay(const SendHandle& handle) noexcept { door_.unsay(handle); }
-  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept { door_.say_once(door, bytes); }
+  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
+    door_.say_once(door, bytes);
+  }
   Ticket door() const { return door_.ticket(); }
   std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
   // Never 0.

@@ -1,6 +1,6 @@
 #pragma once
-// One VI between two endpoints (am/vi_port.h), with memory for all that may be under way by it: descriptors in
-// one row, their data in another.
+// One VI between two endpoints (am/vi_port.h), with memory for all that may be under way by it: descriptors
+// in one row, their data in another.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +19,7 @@
 
 namespace hamlyn::internal_::am {
 
-// What all lanes of an endpoint share.
+// Objects that all lanes of an endpoint share.
 struct LaneRoots {
   Nic& nic;
   vi::Tag tag = 0;
@@ -88,8 +88,10 @@ class Lane {
   }
   bool has_send() const noexcept { return posted_ - reaped_ != sends_; }
 
-  // A message: its word in the immediate data, or in front of its bytes. Needs a send. False: it has not left.
-  __attribute__((always_inline)) bool send_packed(std::uint32_t word, std::span<const std::byte> bytes) noexcept {
+  // A message: its word in the immediate data, or in front of its bytes. Needs a send. False: it has not
+  // left.
+  __attribute__((always_inline)) bool send_packed(std::uint32_t word,
+                                                  std::span<const std::byte> bytes) noexcept {
     vi::Descriptor& send = next_send();
     std::byte* const at = sent_bytes(posted_ % sends_);
     // Nothing at all would not leave at once. A part of an argument counts for nothing.
@@ -125,7 +127,7 @@ class Lane {
   std::uint64_t reaped() const noexcept { return reaped_; }
   void reap() noexcept { ++reaped_; }
 
-  // What has come: its place, and its bytes. Nothing: the descriptor is of no message.
+  // Place of a message that has come, and its bytes. Nothing: the descriptor is of no message.
   std::uint32_t place_of(const vi::Descriptor* receive) const noexcept {
     return static_cast<std::uint32_t>(receive - receive_of(0));
   }
@@ -204,7 +206,8 @@ class Lane {
   // Throws.
   std::uint32_t make_vi() {
     std::uint32_t out = 0;
-    const vi::ViAttributes attributes{.max_transfer = vi::kMostTransfer, .tag = roots_.tag, .rdma_write = true};
+    const vi::ViAttributes attributes{
+        .max_transfer = vi::kMostTransfer, .tag = roots_.tag, .rdma_write = true};
     if (roots_.nic.create_vi(attributes, roots_.sent, roots_.received, out) != vi::Result::success)
       throw std::bad_alloc();
     return out;

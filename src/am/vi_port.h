@@ -3,8 +3,8 @@
 // the paper's first design three, with receives for all that it may send. One completion queue has all
 // receives, another all sends; receives are looked at first.
 //
-// Below is a NIC's machine (vi/machine.h) and not a Nic: one lock, the bundle's, guards both. It hears its own
-// notifications from the same queue as the endpoint's door does.
+// Below is a NIC's machine (vi/machine.h) and not a Nic: one lock, the bundle's, guards both. It hears its
+// own notifications from the same queue as the endpoint's door does.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -26,7 +26,7 @@
 
 namespace hamlyn::internal_::am {
 
-inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;     // of the queue
+inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;    // of the queue
 inline constexpr std::size_t kWritePiece = std::size_t{1} << 29;  // bytes of one RDMA write
 
 class ViPort {
@@ -61,7 +61,8 @@ class ViPort {
     // Throws std::bad_alloc; as much, too, if not all of it is there and writable.
     Area(ViPort& port, std::span<std::byte> memory) : port_(port), memory_(memory) {
       const vi::MemoryAttributes attributes{.tag = port.roots_.tag, .rdma_write = true};
-      if (port.nic_.register_memory(memory, attributes, handle_) != vi::Result::success) throw std::bad_alloc();
+      if (port.nic_.register_memory(memory, attributes, handle_) != vi::Result::success)
+        throw std::bad_alloc();
       port.step();
     }
     ~Area() {
@@ -150,8 +151,8 @@ class ViPort {
       Lane& lane = *lanes_[index];
       if (!lane.has_room() || !may_send(lane)) [[unlikely]]
         return no_room(lane);
-      const bool left = is_packed(said.kind) ? lane.send_packed(packed(said), bytes)
-                                             : lane.send_whole(word, bytes);
+      const bool left =
+          is_packed(said.kind) ? lane.send_packed(packed(said), bytes) : lane.send_whole(word, bytes);
       if (!left) [[unlikely]]
         return no_room(lane);
       lane.take_room();
@@ -280,7 +281,9 @@ class ViPort {
     return door_.say(door, bytes, token, handle);
   }
   void unsay(const SendHandle& handle) noexcept { door_.unsay(handle); }
-  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept { door_.say_once(door, bytes); }
+  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
+    door_.say_once(door, bytes);
+  }
   Ticket door() const { return door_.ticket(); }
   std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
   // Never 0.
@@ -332,7 +335,8 @@ class ViPort {
 
   // Tells a machine what an event says. True: `out` is to be handled.
   template <class M>
-  __attribute__((always_inline)) bool hear(M& machine, const Event& next, typename M::Delivery& out) noexcept {
+  __attribute__((always_inline)) bool hear(M& machine, const Event& next,
+                                           typename M::Delivery& out) noexcept {
     if (next.kind == Event::Kind::message) [[likely]] {
       Lane* const lane = lane_of_vi(next.taken.vi);
       if (lane == nullptr) [[unlikely]]
@@ -422,8 +426,9 @@ class ViPort {
   static Kind kind_of(Lane& lane, const vi::Descriptor& receive) noexcept {
     if ((receive.status & vi::kHasImmediate) != 0) return static_cast<Kind>(receive.immediate & 0xF);
     const std::span<std::byte> bytes = lane.bytes_of(receive, lane.place_of(&receive));
-    return bytes.size() < sizeof(std::uint64_t) ? Kind::acknowledge
-                                                : word_of(base::load_little<std::uint64_t>(bytes.data())).kind;
+    return bytes.size() < sizeof(std::uint64_t)
+               ? Kind::acknowledge
+               : word_of(base::load_little<std::uint64_t>(bytes.data())).kind;
   }
 
   // --- the NIC
@@ -575,7 +580,7 @@ class ViPort {
   std::vector<Known> by_vi_ = std::vector<Known>(vi::kMostVis);  // by the index in its number
   std::array<Late, kLateReceives> late_;
   std::uint32_t late_count_ = 0;
-  bool sent_since_ = false;  // the last look
+  bool sent_since_ = false;                                   // the last look
   std::uint32_t entries_ = 0, entries_made_ = kFirstEntries;  // of each completion queue
   std::deque<Notification> later_;                            // heard while a call waited in a handler
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What two endpoints agree on that send to each other over VIs (am/vi_port.h): how many messages of which
+// Agreements of two endpoints that send to each other over VIs (am/vi_port.h): how many messages of which
 // length may be under way, and how a message stands in a receive.
 //
 // A short message is one cache line: its word goes as the 32 bits of immediate data, so that four arguments
@@ -31,13 +31,13 @@ struct LaneShape {
 
   std::uint32_t receives() const noexcept { return room + kLateReceives + (bare ? kBareReceives : 0); }
   std::uint32_t sends() const noexcept { return std::max(room - 1, 2u); }  // the longest put takes two
-  // Of a message, as Come::weight.
+  // Weight of a message, as Come::weight.
   std::uint32_t weight() const noexcept { return (kWholeRing + room - 1) / room; }
 };
 
 constexpr std::size_t lanes_of(Way way) noexcept { return way == Way::vi3 ? kMostLanes : 1; }
 
-// Of `credits`: as many requests, as many replies, and one that is handled.
+// Makes room for as many requests as there are credits, as many replies, and one that is handled.
 constexpr LaneShape lane_shape(Way way, std::size_t lane, std::uint32_t credits) noexcept {
   constexpr std::uint32_t kWord = sizeof(std::uint64_t), kAll = 4 * kMostArguments;
   if (way != Way::vi3) return {2 * credits + 1, kWord + kMostBytes, true};
@@ -80,7 +80,7 @@ constexpr std::uint32_t packed(const Word& word) noexcept {
          (word.number & kPackedCount) << kPackedNumberAt | (word.done & kPackedCount) << kPackedDoneAt |
          (word.credited & kPackedCredits) << kPackedCreditedAt;
 }
-// What the receiver knows, from which on the bits count.
+// Counts that the receiver has, from which on the bits count.
 struct PackedFrom {
   std::uint64_t expected = 0, done = 0, credited = 0;
 };

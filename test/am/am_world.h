@@ -116,8 +116,8 @@ class AmPort {
 
   static am::Way way() noexcept { return am::Way::slots; }
   static bool may_greet(const Hello& hello) noexcept {
-    return hello.ring.bound >= kSmallRing && hello.ring.bound <= kMostRing && hello.ring_bytes >= kLeastRing &&
-           hello.ring_bytes <= kMostRing;
+    return hello.ring.bound >= kSmallRing && hello.ring.bound <= kMostRing &&
+           hello.ring_bytes >= kLeastRing && hello.ring_bytes <= kMostRing;
   }
 
   std::unique_ptr<Way> make_way(void* pair, const Limits& limits) {

@@ -32,7 +32,8 @@ std::string name_of_way(const testing::TestParamInfo<am::Way>& of) {
   constexpr std::array kNames{"standard", "slots", "vi", "vi3"};
   return kNames[static_cast<std::size_t>(of.param)];
 }
-INSTANTIATE_TEST_SUITE_P(Ways, HostedAm, testing::Values(am::Way::slots, am::Way::vi, am::Way::vi3), name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, HostedAm, testing::Values(am::Way::slots, am::Way::vi, am::Way::vi3),
+                         name_of_way);
 
 am::EndpointOptions by_way(am::EndpointOptions options) {
   options.way = HostedAm::way;
@@ -294,7 +295,7 @@ TEST_P(HostedAm, tells_of_each_request_whose_link_is_cut_at_any_time) {
   });
 }
 
-// What was on its way to the old one lands nowhere in the new one, and is told of.
+// Data that was on its way to the old one lands nowhere in the new one, and is told of.
 TEST_P(HostedAm, tells_of_each_long_message_whose_segment_changes) {
   for_each_seed(kRoughSeeds / 4, [&](std::uint64_t seed) {
     Hosted hosted(rough_rules(seed), seed);
@@ -304,12 +305,12 @@ TEST_P(HostedAm, tells_of_each_long_message_whose_segment_changes) {
       AmEnd end(all);
       std::array segments{std::vector<std::byte>(kSegment), std::vector<std::byte>(kSegment)};
       end.good(end.endpoint.set_segment(segments[0]), "a segment");
-      end.good(end.endpoint.set_handler(
-                   kAsk,
-                   [&](Token& token, const Arrival& arrival) {
-                     all.expect(is_filled(arrival.data, arrival.arguments[0]), "what was sent");
-                     end.good(token.reply(kAnswer, arrival.arguments), "a reply");
-                   }),
+      end.good(end.endpoint.set_handler(kAsk,
+                                        [&](Token& token, const Arrival& arrival) {
+                                          all.expect(is_filled(arrival.data, arrival.arguments[0]),
+                                                     "what was sent");
+                                          end.good(token.reply(kAnswer, arrival.arguments), "a reply");
+                                        }),
                "a handler");
       book.names[0] = end.endpoint.name();
       for (std::size_t i = 0; i != 8; ++i) {
@@ -332,8 +333,9 @@ TEST_P(HostedAm, tells_of_each_long_message_whose_segment_changes) {
       end.good(end.endpoint.map(0, book.names[0], 7), "a mapping");
       for (std::int32_t i = 0; i != 12; ++i) {
         const std::vector<std::byte> data = filled(i, 20'000);
-        end.good(end.endpoint.request_to(0, static_cast<std::uint64_t>(i % 4) * 20'000, kAsk, data, std::array{i}),
-                 "a request");
+        end.good(
+            end.endpoint.request_to(0, static_cast<std::uint64_t>(i % 4) * 20'000, kAsk, data, std::array{i}),
+            "a request");
         all.expect(end.poll_until([&] { return answered + static_cast<int>(end.came_back.size()) == i + 1; }),
                    "each is answered or comes back");
       }

@@ -46,9 +46,9 @@ class AmWays : public testing::Test {
 };
 
 TEST_F(AmWays, that_are_none_are_refused_by_name) {
-  const Finished finished = world.start({"run", "-n", "1", HAMLYN_AM_PROGRAM, "1"},
-                                        {.environment = {{"HAMLYN_AM_WAY", "rdma"}}})
-                                .wait();
+  const Finished finished =
+      world.start({"run", "-n", "1", HAMLYN_AM_PROGRAM, "1"}, {.environment = {{"HAMLYN_AM_WAY", "rdma"}}})
+          .wait();
   EXPECT_EQ(finished.status, 1);
   EXPECT_NE(finished.err.find("HAMLYN_AM_WAY is to be slots, vi or vi3, and is rdma"), std::string::npos)
       << finished.err;
