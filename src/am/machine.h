@@ -164,6 +164,11 @@ class Machine {
   void hear_link_ended(std::uint64_t peer) noexcept;
   // Nothing comes by a pair's way any more.
   void hear_way_ended(Other& pair, Why why) noexcept { end(pair, why); }
+  // By a pair's way has come what is no message. No delivery.
+  bool hear_lie(Other& pair) noexcept {
+    protest(pair);
+    return false;
+  }
 
   // --- what is left to do
 

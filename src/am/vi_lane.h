@@ -126,6 +126,17 @@ class Lane {
   std::uint64_t posted() const noexcept { return posted_; }
   std::uint64_t reaped() const noexcept { return reaped_; }
   void reap() noexcept { ++reaped_; }
+  // Whether a write from that memory is not over.
+  bool writes_from(vi::MemoryHandle own) const noexcept {
+    for (std::uint64_t i = reaped_; i != posted_; ++i) {
+      const vi::Descriptor& send = *send_of(i % sends_);
+      if (send.control == vi::kRdmaWrite && send.segments[1].handle == own) return true;
+    }
+    return false;
+  }
+  // Whether the other side's NIC is to say something before more can leave: that it is there, or where a
+  // write may land.
+  bool awaits_answer() const noexcept { return !connected_ || roots_.nic.vi(out_)->other.asked != 0; }
 
   // Place of a message that has come, and its bytes. Nothing: the descriptor is of no message.
   std::uint32_t place_of(const vi::Descriptor* receive) const noexcept {

@@ -36,10 +36,17 @@ class Registrations {
     }
     return all_.size() < kMost ? add(bytes) : vi::MemoryHandle{0};
   }
-  // While nothing leaves from there.
+  // Forgets those that nothing leaves from, as `leaves(handle)` says.
+  template <class Leaves>
+  void forget_unless(Leaves leaves) noexcept {
+    std::erase_if(all_, [&](const auto& each) {
+      if (leaves(each.second.handle)) return false;
+      let_go(each.first, each.second);
+      return true;
+    });
+  }
   void forget_all() noexcept {
-    for (const auto& [first, memory] : all_) let_go(first, memory);
-    all_.clear();
+    forget_unless([](vi::MemoryHandle) { return false; });
   }
 
  private:

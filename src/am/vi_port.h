@@ -7,6 +7,7 @@
 // own notifications from the same queue as the endpoint's door does.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -22,12 +23,14 @@
 #include "am/vi_word.h"
 #include "base/namespaces.h"
 #include "base/random.h"
+#include "library/wait/deadline.h"
 #include "library/wait/waiting.h"
 
 namespace hamlyn::internal_::am {
 
 inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;    // of the queue
 inline constexpr std::size_t kWritePiece = std::size_t{1} << 29;  // bytes of one RDMA write
+inline constexpr std::chrono::milliseconds kAnswerTime{10000};    // of another NIC, that a handler waits for
 
 class ViPort {
  public:
@@ -42,7 +45,11 @@ class ViPort {
         sent_(*nic_.queue(roots_.sent)),
         received_(*nic_.queue(roots_.received)),
         registrations_(nic_, roots_.tag),
-        door_(interface, queue_) {}
+        door_(interface, queue_) {
+    nic_.on_error([this](const vi::ErrorEvent& event) {
+      if (event.fault == vi::Fault::connection_lost) lost_.push_back(event.vi);
+    });
+  }
   // The ways have gone, and with them their VIs: the other sides are told.
   ~ViPort() {
     registrations_.forget_all();
@@ -126,9 +133,10 @@ class ViPort {
     void aim(std::uint64_t peer, std::uint64_t own_session, const Hello& hello) noexcept {
       peer_ = peer;
       const Ticket door = ticket_of(hello.ring, peer, Ticket::kPosted);
-      const bool self = hello.session == own_session;
+      const bool self = peer == port_.door_.ticket().interface && hello.session == own_session;
       for (std::uint32_t i = 0; i != lanes_of(port_.way_); ++i) {
         Lane& lane = *lanes_[i];
+        port_.forget_late(lane);
         lane.connect(address(own_session, i, false), address(hello.session, i, self), door,
                      lane_shape(port_.way_, i, hello.credits).room, self);
         port_.know(lane.out(), lane);
@@ -204,7 +212,8 @@ class ViPort {
       port_.reap();
       return last().reaped() >= handle.sequence || is_over(no_room(last())) ? Status::ok : Status::pending;
     }
-    // Puts, and waits until the data is the caller's again. Not ok: it never will leave.
+    // Puts, and waits until the data is the caller's again. Not ok: it never will leave, or the other side's
+    // NIC, which has to be polled there, has not said in time where it may land.
     Status put_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) noexcept {
       SendHandle handle;
       Status put_so = Status::queue_full;
@@ -216,7 +225,11 @@ class ViPort {
         return put_so == Status::pending ? status(handle) : Status::ok;
       };
       library::Waiting& waiting = port_.interface_.waiting();
-      const Status waited = waiting.until(look, {}, waiting.cancels());
+      const std::uint32_t cancels = waiting.cancels();
+      Status waited;
+      do {
+        waited = waiting.until(look, library::deadline_in(kAnswerTime), cancels);
+      } while (waited == Status::timed_out && !last().awaits_answer());
       if (waited != Status::ok) {
         cancel(handle);
         return Status::cancelled;
@@ -344,7 +357,9 @@ class ViPort {
       auto& pair = *static_cast<typename M::Other*>(lane->pair);
       if (next.taken.result == vi::Result::success) [[likely]]
         return hear_message(machine, pair, *lane, *next.taken.descriptor, out);
-      machine.hear_way_ended(pair, why_of(pair.way->no_room(*lane)));
+      // Not if that was of an earlier connection.
+      if (const Sent sent = pair.way->no_room(*lane); is_over(sent))
+        machine.hear_way_ended(pair, why_of(sent));
       return false;
     }
     if (next.kind == Event::Kind::news) door_.hear(machine, *next.news);
@@ -404,9 +419,12 @@ class ViPort {
                                                    typename M::Delivery& out) noexcept {
     const std::uint32_t place = lane.place_of(&receive);
     Come come{0, lane.bytes_of(receive, place), lane.weight, lane.index << kLaneAt | place};
-    if ((receive.status & vi::kHasImmediate) != 0) [[likely]] {
+    if (says_packed(receive)) [[likely]] {
       const PackedFrom from{pair.expected, pair.log.over(), pair.asked.over()};
-      come.word = word_of(unpacked(receive.immediate, come.bytes.size(), from));
+      const Word word = unpacked(receive.immediate, come.bytes.size(), from);
+      if (!is_packed(word.kind)) [[unlikely]]
+        return machine.hear_lie(pair);
+      come.word = word_of(word);
       come.bytes = come.bytes.first(come.bytes.size() / 4 * 4);
       return machine.hear(pair, come, out);
     }
@@ -414,17 +432,19 @@ class ViPort {
   }
   template <class M>
   bool hear_whole(M& machine, typename M::Other& pair, Come& come, typename M::Delivery& out) noexcept {
-    if (come.bytes.size() < sizeof come.word) {
-      machine.hear_way_ended(pair, Why::unreachable);  // no honest side sends it
-      return false;
-    }
+    if (come.bytes.size() < sizeof come.word) return machine.hear_lie(pair);
     come.word = base::load_little<std::uint64_t>(come.bytes.data());
     come.bytes = come.bytes.subspan(sizeof come.word);
     if (word_of(come.word).kind == Kind::acknowledge && pair.way != nullptr) pair.way->free(come.place);
     return machine.hear(pair, come, out);
   }
+  // Whether the word is the immediate data of a send.
+  static bool says_packed(const vi::Descriptor& receive) noexcept {
+    constexpr std::uint32_t kBits = vi::kHasImmediate | vi::kOfRemoteWrite;  // kOfReceive is a part of that
+    return (receive.status & kBits) == (vi::kHasImmediate | vi::kOfReceive);
+  }
   static Kind kind_of(Lane& lane, const vi::Descriptor& receive) noexcept {
-    if ((receive.status & vi::kHasImmediate) != 0) return static_cast<Kind>(receive.immediate & 0xF);
+    if (says_packed(receive)) return static_cast<Kind>(receive.immediate & 0xF);
     const std::span<std::byte> bytes = lane.bytes_of(receive, lane.place_of(&receive));
     return bytes.size() < sizeof(std::uint64_t)
                ? Kind::acknowledge
@@ -474,6 +494,12 @@ class ViPort {
       next.taken = {done.result, event.vi, true, done.descriptor};
       return true;
     }
+    if (!lost_.empty()) [[unlikely]] {
+      next.kind = Event::Kind::message;
+      next.taken = {vi::Result::not_reachable, lost_.front(), true, nullptr};
+      lost_.pop_front();
+      return true;
+    }
     if (later_.empty()) return false;
     next.kind = Event::Kind::news;
     next.news = later_.front();
@@ -505,6 +531,11 @@ class ViPort {
     if (late_count_ == kLateReceives) [[unlikely]]
       post_late();
   }
+  // All receives of the lane are posted anew.
+  void forget_late(const Lane& lane) noexcept {
+    for (Late& late : std::span(late_).first(late_count_))
+      if (late.vi == lane.in()) late = {};
+  }
   void post_late() noexcept {
     for (; late_count_ != 0; --late_count_) {
       const Late& late = late_[late_count_ - 1];
@@ -515,6 +546,7 @@ class ViPort {
   void rest() noexcept {
     try {
       if (nic_.has_forsaken() && nic_.end_forsaken()) interface_.waiting().changed();
+      while (const auto notice = nic_.take_notice()) (*notice)();
     } catch (const std::exception&) {  // what nobody could be told of has come back nevertheless
     }
     if (nic_.restless()) [[unlikely]]
@@ -538,16 +570,13 @@ class ViPort {
   }
   // 0: later.
   vi::MemoryHandle registered(std::span<const std::byte> bytes) noexcept {
-    vi::MemoryHandle out = registrations_.find(bytes);
-    if (out != 0 || writes_under_way()) return out;
-    registrations_.forget_all();
-    return registrations_.find(bytes);
-  }
-  bool writes_under_way() noexcept {
+    if (const vi::MemoryHandle found = registrations_.find(bytes); found != 0) return found;
     reap();
-    return std::ranges::any_of(by_vi_, [](const Known& each) {
-      return each.lane != nullptr && each.lane->reaped() != each.lane->posted();
+    registrations_.forget_unless([this](vi::MemoryHandle own) {
+      return std::ranges::any_of(
+          by_vi_, [own](const Known& each) { return each.lane != nullptr && each.lane->writes_from(own); });
     });
+    return registrations_.find(bytes);
   }
 
   template <class Make>
@@ -583,6 +612,7 @@ class ViPort {
   bool sent_since_ = false;                                   // the last look
   std::uint32_t entries_ = 0, entries_made_ = kFirstEntries;  // of each completion queue
   std::deque<Notification> later_;                            // heard while a call waited in a handler
+  std::deque<std::uint32_t> lost_;  // VIs whose connection has ended: no receive may be left to say so
 };
 
 }  // namespace hamlyn::internal_::am
