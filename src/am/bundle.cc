@@ -1,4 +1,4 @@
-// Bundles, and waiting for messages. endpoint.cc has how they are polled.
+// Bundles, and waiting for messages. messages.cc has how they are polled.
 #include "am/inside.h"
 #include "library/wait/deadline.h"
 #include "library/with_memory.h"

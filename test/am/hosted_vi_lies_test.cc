@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, HostedAmLies, testing::Values(am::Way::vi, am::Wa
 
 constexpr am::HandlerNumber kQuiet = 5, kBack = 6, kLongBack = 7, kNone = 200;
 
-// What a liar does when it has been asked for something.
+// A lie, told by somebody who has been asked for something.
 struct Lie {
   const char* name;
   bool ends;  // the connection
