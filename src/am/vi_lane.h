@@ -64,12 +64,12 @@ class Lane {
     }
   }
 
-  // Whether something can be sent.
-  bool ready() noexcept {
-    if (!connected_) [[unlikely]]
-      connected_ = !broken_ && state(out_) == vi::State::connected && state(in_) == vi::State::connected;
-    return connected_;
+  bool is_connected() const noexcept {
+    return !broken_ && state(out_) == vi::State::connected && state(in_) == vi::State::connected;
   }
+  // Whether something can be sent: since it was connected, and so were the other lanes.
+  bool ready() const noexcept { return ready_; }
+  void make_ready() noexcept { ready_ = true; }
   // Whether nothing can be any more; and that the other side has gone in good order.
   bool over() const noexcept {
     if (broken_ || state(in_) == vi::State::error || state(out_) == vi::State::error) return true;
@@ -136,7 +136,7 @@ class Lane {
   }
   // Whether the other side's NIC is to say something before more can leave: that it is there, or where a
   // write may land.
-  bool awaits_answer() const noexcept { return !connected_ || roots_.nic.vi(out_)->other.asked != 0; }
+  bool awaits_answer() const noexcept { return !ready_ || roots_.nic.vi(out_)->other.asked != 0; }
 
   // Place of a message that has come, and its bytes. Nothing: the descriptor is of no message.
   std::uint32_t place_of(const vi::Descriptor* receive) const noexcept {
@@ -161,7 +161,7 @@ class Lane {
   // Nothing that was posted is read or written any more.
   void break_off() noexcept {
     broken_ = true;
-    connected_ = false;
+    ready_ = false;
     for (const std::uint32_t vi : {in_, out_}) {
       try {
         if (vi != 0) static_cast<void>(roots_.nic.disconnect(vi, tells_));
@@ -245,7 +245,7 @@ class Lane {
   void rest() {
     for (const std::uint32_t vi : {in_, out_}) static_cast<void>(roots_.nic.disconnect(vi));
     drain();
-    connected_ = false;
+    ready_ = false;
     reaped_ = posted_;
     for (std::size_t i = 0; i != receives_; ++i)
       if (roots_.nic.post_receive(in_, receive_of(i), handle_) != vi::Result::success) throw std::bad_alloc();
@@ -280,7 +280,7 @@ class Lane {
   std::unique_ptr<std::byte, Free> memory_;
   vi::MemoryHandle handle_ = 0;
   std::uint32_t in_ = 0, out_ = 0;  // VIs: one, or of a loop two
-  bool connected_ = false, broken_ = false, tells_ = true;
+  bool ready_ = false, broken_ = false, tells_ = true;
   std::uint32_t room_ = 0, used_ = 0;  // of receives at the other side
   std::uint64_t posted_ = 0, reaped_ = 0;
 };

@@ -30,7 +30,7 @@ namespace hamlyn::internal_::am {
 
 inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;    // of the queue
 inline constexpr std::size_t kWritePiece = std::size_t{1} << 29;  // bytes of one RDMA write
-inline constexpr std::chrono::milliseconds kAnswerTime{10000};    // of another NIC, that a handler waits for
+inline constexpr std::chrono::milliseconds kAnswerTime{1000};     // of another NIC, that a handler waits for
 
 class ViPort {
  public:
@@ -158,11 +158,11 @@ class ViPort {
       const std::size_t index = lane_of(port_.way_, said.kind);
       Lane& lane = *lanes_[index];
       if (!lane.has_room() || !may_send(lane)) [[unlikely]]
-        return no_room(lane);
+        return no_room();
       const bool left =
           is_packed(said.kind) ? lane.send_packed(packed(said), bytes) : lane.send_whole(word, bytes);
       if (!left) [[unlikely]]
-        return no_room(lane);
+        return no_room();
       lane.take_room();
       port_.sent_since_ = true;
       record.taken = 1;
@@ -172,7 +172,7 @@ class ViPort {
     // Takes no room, and a receive that is there for it.
     Sent send_bare(std::uint64_t word) noexcept {
       Lane& lane = last();
-      return may_send(lane) && lane.send_whole(word, {}) ? Sent::ok : no_room(lane);
+      return may_send(lane) && lane.send_whole(word, {}) ? Sent::ok : no_room();
     }
     __attribute__((always_inline)) void done(const Record& record) noexcept {
       lanes_[record.ring]->give_room();
@@ -191,7 +191,7 @@ class ViPort {
       Lane& lane = last();
       const std::size_t pieces = (data.size() + kWritePiece - 1) / kWritePiece;
       if (!may_send(lane) || lane.sends_left() < pieces)
-        return is_over(no_room(lane)) ? Status::link_ended : Status::queue_full;
+        return is_over(no_room()) ? Status::link_ended : Status::queue_full;
       const vi::MemoryHandle own = port_.registered(data);
       if (own == 0) return Status::no_place;
       for (std::size_t at = 0; at != data.size();) {
@@ -210,7 +210,7 @@ class ViPort {
     }
     Status status(const SendHandle& handle) noexcept {
       port_.reap();
-      return last().reaped() >= handle.sequence || is_over(no_room(last())) ? Status::ok : Status::pending;
+      return last().reaped() >= handle.sequence || last().over() ? Status::ok : Status::pending;
     }
     // Puts, and waits until the data is the caller's again. Not ok: it never will leave, or the other side's
     // NIC, which has to be polled there, has not said in time where it may land.
@@ -234,7 +234,7 @@ class ViPort {
         cancel(handle);
         return Status::cancelled;
       }
-      if (put_so == Status::pending) put_so = is_over(no_room(last())) ? Status::link_ended : Status::ok;
+      if (put_so == Status::pending) put_so = last().over() ? Status::link_ended : Status::ok;
       return put_so;
     }
     // The data is the caller's again. What is under way by a VI ends with its connection alone.
@@ -243,9 +243,11 @@ class ViPort {
     }
 
     // Why nothing can be sent now.
-    Sent no_room(const Lane& lane) const noexcept {
-      if (!lane.over()) return Sent::no_room;
-      return lane.parted() && port_.door_.link(peer_) != 0 ? Sent::gone : Sent::ended;
+    Sent no_room() const noexcept {
+      const auto all = lanes();
+      const auto over = std::ranges::find_if(all, [](const auto& lane) { return lane->over(); });
+      if (over == all.end()) return Sent::no_room;
+      return (*over)->parted() && port_.door_.link(peer_) != 0 ? Sent::gone : Sent::ended;
     }
 
    private:
@@ -263,9 +265,19 @@ class ViPort {
       }
       port_.step();  // the other side is told
     }
+    std::span<const std::unique_ptr<Lane>> lanes() const noexcept {
+      return std::span(lanes_).first(lanes_of(port_.way_));
+    }
     Lane& last() noexcept { return *lanes_[lanes_of(port_.way_) - 1]; }
+    // Nothing leaves before all lanes are connected: by then the other side has been sent rights at this
+    // one's segment, and this one may compute for as long as it likes.
+    bool open() noexcept {
+      if (!std::ranges::all_of(lanes(), [](const auto& lane) { return lane->is_connected(); })) return false;
+      for (const auto& lane : lanes()) lane->make_ready();
+      return true;
+    }
     __attribute__((always_inline)) bool may_send(Lane& lane) noexcept {
-      if (!lane.ready()) [[unlikely]]
+      if (!lane.ready() && !open()) [[unlikely]]
         return false;
       if (lane.has_send()) [[likely]]
         return true;
@@ -358,8 +370,7 @@ class ViPort {
       if (next.taken.result == vi::Result::success) [[likely]]
         return hear_message(machine, pair, *lane, *next.taken.descriptor, out);
       // Not if that was of an earlier connection.
-      if (const Sent sent = pair.way->no_room(*lane); is_over(sent))
-        machine.hear_way_ended(pair, why_of(sent));
+      if (const Sent sent = pair.way->no_room(); is_over(sent)) machine.hear_way_ended(pair, why_of(sent));
       return false;
     }
     if (next.kind == Event::Kind::news) door_.hear(machine, *next.news);

@@ -72,7 +72,8 @@ class ViLiar {
       lanes[i]->connect(address(hello.session, i), address(heard_->session, i), nic_door, 1, false);
     nic_.step();
     const auto asked = std::span(lanes).first(count);
-    look_until([&] { return std::ranges::all_of(asked, [](auto& lane) { return lane->ready(); }); }, 20'000);
+    look_until([&] { return std::ranges::all_of(asked, [](auto& lane) { return lane->is_connected(); }); },
+               20'000);
   }
 
   // --- what is sent
