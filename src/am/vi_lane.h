@@ -96,7 +96,7 @@ class Lane {
     std::byte* const at = sent_bytes(posted_ % sends_);
     // Nothing at all would not leave at once. A part of an argument counts for nothing.
     const std::uint32_t length = bytes.empty() ? 1 : static_cast<std::uint32_t>(bytes.size());
-    std::memcpy(at, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
     send.control = vi::kImmediate;
     send.immediate = word;
     send.length = send.segments[0].length = length;
