@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -63,7 +64,7 @@ TEST_P(ToolLogpOfALayer, MeasuresWithFewCredits) {
   World world;
   const std::string& layer = GetParam();
   std::vector<std::string> words{"logp", "--layer", layer, "--json"};
-  const bool credits = layer == "am" || layer == "vi";
+  const bool credits = layer.starts_with("am") || layer == "vi";
   if (credits) words.insert(words.end(), {"--k", "2"});
   const std::optional<json> report = measured(world, words);
   if (!report) GTEST_SKIP() << "SKIPPED: the machine is disturbed all the time";
@@ -73,20 +74,26 @@ TEST_P(ToolLogpOfALayer, MeasuresWithFewCredits) {
   expect_parameters(found);
 }
 
-INSTANTIATE_TEST_SUITE_P(layer, ToolLogpOfALayer, testing::Values("am", "vi", "segments", "splitc"),
-                         [](const auto& each) { return each.param; });
+INSTANTIATE_TEST_SUITE_P(layer, ToolLogpOfALayer,
+                         testing::Values("am", "vi", "segments", "splitc", "am.vi", "am.vi3"),
+                         [](const auto& each) {
+                           std::string name = each.param;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
 
 TEST(ToolLogp, RefusesWhatItCannotFollow) {
   World world;
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
-      {{"logp", "--layer", "tcp"}, "--layer: tcp is none of fast, am, segments, splitc, vi"},
-      {{"logp", "--layer", "vi3"}, "vi3 is none of fast, am, segments, splitc, vi"},
+      {{"logp", "--layer", "tcp"}, "--layer: tcp is none of fast, am, segments, splitc, vi, am.vi, am.vi3"},
+      {{"logp", "--layer", "vi3"}, "vi3 is none of fast, am, segments, splitc, vi, am.vi, am.vi3"},
       {{"logp", "--layer", ""}, "--layer"},
       {{"logp", "--k", "0"}, "--k: Value 0 not in range 1 to 512"},
       {{"logp", "--k", "100000"}, "--k: Value 100000 not in range 1 to 512"},
       {{"logp", "--k", "many"}, "--k"},
       {{"logp", "--layer", "fast", "--k", "4"}, "--k: the layer fast has no credits"},
       {{"logp", "--layer", "vi", "--k", "256"}, "--k: the layer vi has at most 255 requests under way"},
+      {{"logp", "--layer", "am.vi3", "--k", "33"}, "--k: the layer am.vi3 has at most 32 requests under way"},
       {{"logp", "--cores", "0,0"}, "two different processors"},
   };
   for (const auto& [words, reason] : wrong) expect_usage(world, words, reason);

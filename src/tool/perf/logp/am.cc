@@ -1,4 +1,4 @@
-// Active messages: short requests of four arguments, and replies of as many.
+// Active messages, each way: short requests of four arguments, and replies of as many.
 #include "am/am_wire.h"
 #include "tool/perf/am_end.h"
 #include "tool/perf/logp/layers.h"
@@ -52,10 +52,8 @@ void answer(AmEnd& end) {
   while (!over) end.poll();
 }
 
-}  // namespace
-
-Signature take_am(Cores cores, std::uint32_t under_way, int rounds) {
-  const am::EndpointOptions options{.credits = under_way};
+Signature take(Cores cores, std::uint32_t under_way, int rounds, am::Way way) {
+  const am::EndpointOptions options{.credits = under_way, .way = way};
   const auto ask = [=](Party& party, Room& room) {
     AmEnd end(party, options);
     AmAsker asker(end, under_way);
@@ -70,6 +68,18 @@ Signature take_am(Cores cores, std::uint32_t under_way, int rounds) {
     party.finish();
   };
   return unpacked(run_parties(cores, kMostValues, {}, ask, {}, answers));
+}
+
+}  // namespace
+
+Signature take_am(Cores cores, std::uint32_t under_way, int rounds) {
+  return take(cores, under_way, rounds, am::Way::slots);
+}
+Signature take_am_vi(Cores cores, std::uint32_t under_way, int rounds) {
+  return take(cores, under_way, rounds, am::Way::vi);
+}
+Signature take_am_vi3(Cores cores, std::uint32_t under_way, int rounds) {
+  return take(cores, under_way, rounds, am::Way::vi3);
 }
 
 }  // namespace hamlyn::tool::perf::logp

@@ -15,6 +15,8 @@ using Take = Signature (*)(Cores cores, std::uint32_t under_way, int rounds);
 
 Signature take_fast(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_am(Cores cores, std::uint32_t under_way, int rounds);
+Signature take_am_vi(Cores cores, std::uint32_t under_way, int rounds);
+Signature take_am_vi3(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_segments(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_vi(Cores cores, std::uint32_t under_way, int rounds);
@@ -25,6 +27,7 @@ struct Layer {
   std::uint32_t under_way;  // unless --k says otherwise
   std::uint32_t most;       // that --k may say; 0: the layer has no credits
   Take take;
+  std::string_view below;  // layer whose smallest message its own are built on; empty: none of these
 };
 std::span<const Layer> layers();
 

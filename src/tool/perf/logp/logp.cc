@@ -56,7 +56,9 @@ Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
           .under_way = under_way(layer, credits),
           .distance = {},
           .signature = {},
-          .parameters = {}};
+          .parameters = {},
+          .below = std::string(layer.below),
+          .over = {}};
   double before = line_nanoseconds(cores);
   for (int tries = 1; tries <= kTries && !row.distance; ++tries) {
     row.signature = layer.take(cores, row.under_way, kRounds);
@@ -90,6 +92,7 @@ int run_logp(const LogpOptions& options) {
       failures.push_back(std::string(layer.name) + ": " + error.what());
     }
   }
+  logp::compare(table);
   base::print(options.json ? to_json(table) : to_text(table));
   return tell(failures, "hamlyn logp");
 }

@@ -17,6 +17,8 @@ struct Row {
   std::optional<Distance> distance;  // none: the processors moved, each time
   Signature signature;
   Parameters parameters;
+  std::string below;           // layer whose message its own is built on; empty: none
+  std::optional<double> over;  // half a round trip beside that one's of this run
 };
 
 struct Table {
@@ -26,6 +28,8 @@ struct Table {
   std::vector<Row> rows;
 };
 
+// Notes what each row's half round trip is over that of the layer below, where both were taken equally far.
+void compare(Table& table);
 // One object, ended with a newline.
 std::string to_json(const Table& table);
 // Tables for people: ours in nanoseconds, and paper 2's in microseconds.
