@@ -127,8 +127,8 @@ AM_API_ int AM_Terminate(void); /* the last one frees all endpoints and bundles 
 /* --- bundles and endpoints */
 
 AM_API_ int AM_AllocateBundle(int type, eb_t* bundle); /* AM_SEQ or AM_PAR */
-/* Also AM_ERR_BAD_ARG: HAMLYN_AM_CREDITS, HAMLYN_AM_RING or HAMLYN_AM_WAY is none, which is said on standard
- * error. */
+/* Also AM_ERR_BAD_ARG: HAMLYN_AM_CREDITS, HAMLYN_AM_RING or HAMLYN_AM_WAY says nothing sensible. Standard
+ * error is told. */
 AM_API_ int AM_AllocateEndpoint(eb_t bundle, ep_t* endpoint, en_t* name);
 AM_API_ int AM_FreeBundle(eb_t bundle); /* with its endpoints */
 AM_API_ int AM_FreeEndpoint(ep_t endpoint);
@@ -150,7 +150,8 @@ AM_API_ int AM_SetExpectedResources(ep_t endpoint, int endpoints, int outstandin
 AM_API_ int AM_GetTag(ep_t endpoint, tag_t* tag);
 AM_API_ int AM_SetTag(ep_t endpoint, tag_t tag); /* at any moment; AM_NONE at first */
 
-/* Any memory. NULL and 0: none. NULL and -1, the whole address space: AM_ERR_BAD_ARG. */
+/* Any memory. NULL and 0: none. NULL and -1: the whole address space, for ranks of this job (docs/am.md);
+ * AM_ERR_BAD_ARG in a process of no job, or that is not dumpable. */
 AM_API_ int AM_GetSeg(ep_t endpoint, void** address, size_t* length);
 AM_API_ int AM_SetSeg(ep_t endpoint, void* address, size_t length);
 AM_API_ int AM_MaxSegLength(size_t* length);

@@ -42,7 +42,7 @@ enum class Kind : std::uint8_t {
   grow,      // the ring is too small
   grown,     // here is a longer one: a WireTicket
   bye,       // the endpoint goes
-  count,     // (how many there are)
+  piece,     // of a long message's data, to be copied to its address: a PieceHead, and the data
 };
 constexpr bool is_request(Kind kind) noexcept { return kind >= Kind::request_short && kind <= Kind::get; }
 constexpr bool is_reply(Kind kind) noexcept { return kind >= Kind::reply_short && kind <= Kind::returned; }
@@ -75,9 +75,7 @@ constexpr Word word_of(std::uint64_t bits) noexcept {
           static_cast<std::uint16_t>(bits >> kCreditedAt)};
 }
 // Whether an honest sender may have sent it.
-constexpr bool good(const Word& word) noexcept {
-  return word.kind < Kind::count && word.count <= kMostArguments;
-}
+constexpr bool good(const Word& word) noexcept { return word.count <= kMostArguments; }
 
 // A ticket of the sender's own: its interface is the sender's.
 struct WireTicket {
@@ -102,9 +100,11 @@ inline Ticket ticket_of(const WireTicket& ticket, std::uint64_t peer, std::uint3
 
 // Where long messages land.
 struct SegmentNews {
-  WireTicket slot;           // a bound of 0: nowhere
+  WireTicket slot;           // a bound of 0: nowhere; of kEverywhere: at each address, in pieces
   std::uint64_t number = 0;  // of the segment: 1, 2 and so on
 };
+inline constexpr std::uint64_t kEverywhere = ~std::uint64_t{0};
+inline bool is_everywhere(const SegmentNews& news) noexcept { return news.slot.bound == kEverywhere; }
 
 // To the door of an endpoint: an endpoint would send there, and says where it can be sent to itself.
 struct Hello {
@@ -118,8 +118,9 @@ struct Hello {
   WireTicket door = {};            // where the sender of this hears
   WireTicket ring = {};            // where messages to it land; vi, vi3: the door of its NIC
   SegmentNews segment = {};
+  std::uint64_t proof = 0;  // that the sender is of the receiver's job, if it is of one (am/membership.h)
 };
-static_assert(sizeof(Hello) == 120);
+static_assert(sizeof(Hello) == 128);
 
 // In front of the arguments of a long message.
 struct LongHead {
@@ -134,6 +135,12 @@ struct GetHead {
   std::uint64_t length = 0;
   std::uint64_t offset = 0;  // in that of its sender
 };
+// In front of a piece's data.
+struct PieceHead {
+  std::uint64_t offset = 0;  // of the message that it is of
+  std::uint64_t at = 0;      // bytes of that message in front of it
+  std::uint64_t segment = 0;
+};
 // In front of the arguments of what comes back.
 struct ReturnedHead {
   std::uint64_t offset = 0;
@@ -143,6 +150,7 @@ struct ReturnedHead {
   std::uint8_t reserved[6] = {};
 };
 static_assert(sizeof(LongHead) == 32 && sizeof(GetHead) == 24 && sizeof(ReturnedHead) == 24);
+static_assert(sizeof(PieceHead) == 24);
 
 // As src/protocols/wire_order.h wants it.
 template <class What>
@@ -159,6 +167,7 @@ void each_number(Hello& hello, What what) noexcept {
   what(hello.from), what(hello.to);
   what(hello.session), what(hello.ring_bytes);
   each_number(hello.door, what), each_number(hello.ring, what), each_number(hello.segment, what);
+  what(hello.proof);
 }
 template <class What>
 void each_number(LongHead& head, What what) noexcept {
@@ -167,6 +176,10 @@ void each_number(LongHead& head, What what) noexcept {
 template <class What>
 void each_number(GetHead& head, What what) noexcept {
   what(head.source), what(head.length), what(head.offset);
+}
+template <class What>
+void each_number(PieceHead& head, What what) noexcept {
+  what(head.offset), what(head.at), what(head.segment);
 }
 template <class What>
 void each_number(ReturnedHead& head, What what) noexcept {
@@ -186,6 +199,8 @@ constexpr std::size_t head_bytes(Kind kind) noexcept {
       return sizeof(GetHead);
     case Kind::returned:
       return sizeof(ReturnedHead);
+    case Kind::piece:
+      return sizeof(PieceHead);
     default:
       return 0;
   }

@@ -1,5 +1,6 @@
 // Bundles, and waiting for messages. messages.cc has how they are polled.
 #include "am/inside.h"
+#include "base/assert.h"
 #include "library/wait/deadline.h"
 #include "library/with_memory.h"
 
@@ -30,15 +31,15 @@ const char* name(Operation operation) noexcept {
 
 Bundle::Bundle(Interface& interface, const Options& options)
     : inside_(internal_::library::with_memory(
-          "a bundle", [&] { return std::make_unique<Inside>(interface, options.events); })) {
+          "a bundle", [&] { return std::make_shared<Inside>(interface, options.events); })) {
   if (inside_->waiting.forked())
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
 }
 
 Bundle::~Bundle() {
-  const bool own =
-      inside_->calls.close_and_drain<Inside::Guard>(inside_->lock, [&] { inside_->waiting.changed(); });
-  if (!own) (void)inside_.release();  // all of it is the parent's
+  HAMLYN_ASSERT(!Handling::of(inside_->interface), "a handler keeps its bundle");
+  static_cast<void>(
+      inside_->calls.close_and_drain<Inside::Guard>(inside_->lock, [&] { inside_->waiting.changed(); }));
 }
 
 bool Bundle::events() const noexcept { return inside_->events.load(std::memory_order_relaxed); }
@@ -57,7 +58,7 @@ Result Bundle::wait(std::chrono::nanoseconds timeout) noexcept {
   };
   const Status status = inside_->waiting.until(look, internal_::library::deadline_in(timeout), cancels);
   if (status == Status::ok) return Result::ok;
-  return status == Status::timed_out ? Result::not_sent : Result::not_init;
+  return status == Status::forked || pending.closing() ? Result::not_init : Result::not_sent;
 }
 
 Interface& Bundle::interface() noexcept { return inside_->interface; }

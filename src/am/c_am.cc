@@ -134,6 +134,15 @@ Endpoint::Hook hook_of(void (*function)(void*)) {
   return [function](Token& token) { function(&token); };
 }
 
+// Frees its endpoints, and it. Under the registry's lock. False: there is no such bundle any more.
+bool free_bundle(eb_t bundle) {
+  Registry& all = registry();
+  all.endpoints.each([&](ep_t handle, CEndpoint& endpoint) {
+    if (endpoint.in == bundle) all.endpoints.remove(handle).reset();
+  });
+  return all.bundles.remove(bundle) != nullptr;
+}
+
 }  // namespace
 
 }  // namespace hamlyn::internal_::am
@@ -149,13 +158,10 @@ int AM_Init(void) { return init(); }
 int AM_Terminate(void) {
   if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   Registry& all = registry();
-  {
-    const std::lock_guard guard(all.lock);
-    if (all.inits == 0) return AM_ERR_NOT_INIT;
-    if (--all.inits != 0) return AM_OK;
-  }
-  all.bundles.each([](eb_t bundle, CBundle&) { AM_FreeBundle(bundle); });
   const std::lock_guard guard(all.lock);
+  if (all.inits == 0) return AM_ERR_NOT_INIT;
+  if (--all.inits != 0) return AM_OK;
+  all.bundles.each([](eb_t bundle, CBundle&) { free_bundle(bundle); });
   all.process.reset();
   return AM_OK;
 }
@@ -201,12 +207,11 @@ int AM_AllocateEndpoint(eb_t bundle, ep_t* endpoint, en_t* name) {
 }
 
 int AM_FreeEndpoint(ep_t endpoint) {
-  std::unique_ptr<CEndpoint> out;
   Registry& all = registry();
   if (all.endpoints.find(endpoint) == nullptr) return none();
   if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
-  const std::lock_guard guard(all.lock);
-  out = all.endpoints.remove(endpoint);
+  const std::lock_guard guard(all.lock);  // until it has gone: its bundle must not go before
+  const std::unique_ptr<CEndpoint> out = all.endpoints.remove(endpoint);
   return out != nullptr ? AM_OK : none();
 }
 
@@ -214,12 +219,8 @@ int AM_FreeBundle(eb_t bundle) {
   Registry& all = registry();
   if (all.bundles.find(bundle) == nullptr) return none();
   if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
-  all.endpoints.each([&](ep_t handle, CEndpoint& endpoint) {
-    if (endpoint.in == bundle) AM_FreeEndpoint(handle);
-  });
   const std::lock_guard guard(all.lock);
-  const std::unique_ptr<CBundle> out = all.bundles.remove(bundle);
-  return out != nullptr ? AM_OK : none();
+  return free_bundle(bundle) ? AM_OK : none();
 }
 
 int AM_MoveEndpoint(ep_t endpoint, eb_t from, eb_t to) {
@@ -333,7 +334,7 @@ int AM_GetSeg(ep_t endpoint, void** address, size_t* length) {
 }
 
 int AM_SetSeg(ep_t endpoint, void* address, size_t length) {
-  if (address == nullptr && length != 0) return AM_ERR_BAD_ARG;
+  if (address == nullptr && length != 0 && length != kAddressSpace.size()) return AM_ERR_BAD_ARG;
   return with(endpoint, [&](Endpoint& of) {
     return of.set_segment({static_cast<std::byte*>(address), length});
   });

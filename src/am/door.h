@@ -1,6 +1,8 @@
 #pragma once
 // Where an endpoint is greeted, whichever way its messages take, and how it greets others: a slot with posted
 // buffers, each for one hello.
+#include <unistd.h>
+
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -45,6 +47,11 @@ class Door {
   Ticket ticket() const { return slot_.ticket(); }
   std::uint32_t number() const { return slot_.number(); }
   std::uint64_t link(std::uint64_t peer) noexcept { return library::link_now(interface_, peer).serial; }
+  // Whether the node attests that user of the other side.
+  bool is_own_user(std::uint64_t peer) noexcept {
+    return library::link_now(interface_, peer).uid == ::geteuid();
+  }
+  bool is_far(std::uint64_t peer) noexcept { return library::is_far(interface_, peer); }
 
   // Tells a machine what a notification says that is of no message.
   template <class M>

@@ -1,6 +1,7 @@
 // Endpoints: how they are made, moved and end, and what they know: mappings, handlers, a segment.
 #include "hamlyn/am/endpoint.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -8,6 +9,7 @@
 
 #include "am/inside.h"
 #include "am/settings.h"
+#include "base/assert.h"
 #include "library/with_memory.h"
 
 namespace hamlyn {
@@ -16,8 +18,8 @@ namespace am {
 
 namespace {
 
-// The default for what comes back: a program that sends to whom it cannot is wrong. Whoever asked it for
-// something and does not take the answer must not end it.
+// The default for what comes back: a program that sends to whom it cannot is wrong. A reply that comes back
+// does not end the program: its asker, who has not taken it, is not to be able to.
 void say_and_end(const Returned& returned) {
   if (returned.operation >= Operation::reply_short && returned.operation <= Operation::reply_long) return;
   std::fprintf(stderr, "hamlyn: active message: %s to handler %u has come back: %s\n",
@@ -62,8 +64,11 @@ Endpoint::Endpoint(Bundle& bundle, const Options& options)
     : inside_(internal_::library::with_memory(
           "an endpoint", [&] { return Inside::make(*this, *bundle.inside_, options); })) {
   const Entry entry(*bundle.inside_);
+  if (!entry && Handling::of(bundle.inside_->interface))
+    throw Error(ErrorCode::invalid_argument, "a handler makes endpoints in its own bundle alone");
   if (!entry) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   internal_::library::with_memory("an endpoint", [&] {
+    inside_->been_in.push_back(bundle.inside_);
     bundle.inside_->endpoints.push_back(inside_.get());
     return 0;
   });
@@ -76,6 +81,7 @@ Endpoint::~Endpoint() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
+  HAMLYN_ASSERT(!Handling::of(bundle.interface), "calls that a handler waits for would never leave");
   static_cast<void>(inside_->calls.close_and_drain<Entry>(*inside_, [&] { bundle.waiting.changed(); }));
   // Nobody polls those of the same bundle meanwhile.
   const auto answers = [&](const Name& name) {
@@ -128,6 +134,8 @@ Result Endpoint::move_to(Bundle& to) noexcept {
 // Under the locks of both.
 Result Endpoint::Inside::move(Bundle::Inside& from, Bundle::Inside& to) noexcept {
   try {
+    const std::shared_ptr<Bundle::Inside> kept = to.shared_from_this();
+    if (std::ranges::find(been_in, kept) == been_in.end()) been_in.push_back(kept);
     to.endpoints.push_back(this);
   } catch (const std::bad_alloc&) {
     return Result::resource;
@@ -152,7 +160,7 @@ Result Endpoint::Inside::locked(What what) noexcept {
 
 Tag Endpoint::tag() const noexcept {
   const Entry entry(*inside_);
-  return inside_->with([](auto& of) { return of.machine.tag(); });
+  return entry ? inside_->with([](auto& of) { return of.machine.tag(); }) : kNoTag;
 }
 Result Endpoint::set_tag(Tag tag) noexcept {
   return inside_->locked([&](auto& of) {
@@ -172,7 +180,7 @@ Result Endpoint::unmap(std::uint32_t index) noexcept {
 }
 bool Endpoint::mapped(std::uint32_t index) const noexcept {
   const Entry entry(*inside_);
-  return inside_->with([&](auto& of) { return of.machine.translation(index) != nullptr; });
+  return entry && inside_->with([&](auto& of) { return of.machine.translation(index) != nullptr; });
 }
 Result Endpoint::translation(std::uint32_t index, Name& name, Tag& tag) const noexcept {
   return inside_->locked([&](auto& of) {
@@ -185,7 +193,7 @@ Result Endpoint::translation(std::uint32_t index, Name& name, Tag& tag) const no
 }
 std::uint32_t Endpoint::translations() const noexcept {
   const Entry entry(*inside_);
-  return inside_->with([&](auto& of) { return of.machine.translations(); });
+  return entry ? inside_->with([&](auto& of) { return of.machine.translations(); }) : 0;
 }
 Result Endpoint::set_translations(std::uint32_t count) noexcept {
   return inside_->locked([&](auto& of) { return of.machine.set_translations(count); });
@@ -213,7 +221,7 @@ Result Endpoint::set_handler_any(HandlerNumber& number, Handler handler) noexcep
 }
 std::uint32_t Endpoint::handlers() const noexcept {
   const Entry entry(*inside_);
-  return inside_->handler_count;
+  return entry ? inside_->handler_count : 0;
 }
 Result Endpoint::set_handlers(std::uint32_t count) noexcept {
   return inside_->locked([&](auto& of) {
@@ -244,15 +252,21 @@ Result Endpoint::set_hooks(Hook before, Hook after) noexcept {
 }
 
 Result Endpoint::set_segment(std::span<std::byte> memory) noexcept {
-  return inside_->locked([&](auto& of) { return of.machine.set_segment(memory); });
+  const bool all = memory.data() == kAddressSpace.data() && memory.size() == kAddressSpace.size();
+  return inside_->locked([&](auto& of) {
+    if (all && (!of.machine.is_member() || !internal_::am::AddressSpace::is_dumpable()))
+      return Result::bad_argument;
+    if (all && !internal_::am::AddressSpace::works()) return Result::resource;
+    return of.machine.set_segment(memory);
+  });
 }
 std::span<std::byte> Endpoint::segment() const noexcept {
   const Entry entry(*inside_);
-  return inside_->with([&](auto& of) { return of.machine.segment(); });
+  return entry ? inside_->with([&](auto& of) { return of.machine.segment(); }) : std::span<std::byte>{};
 }
 Statistics Endpoint::statistics() const noexcept {
   const Entry entry(*inside_);
-  return inside_->with([&](auto& of) { return of.machine.statistics; });
+  return entry ? inside_->with([&](auto& of) { return of.machine.statistics; }) : Statistics{};
 }
 
 }  // namespace am

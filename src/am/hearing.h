@@ -96,12 +96,7 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
   if (pair.ahead) [[unlikely]]
     hear_acknowledge(pair, *std::exchange(pair.ahead, std::nullopt));
   if (word.kind >= Kind::returned) [[unlikely]] {
-    count_done(pair, come.weight, come.place);
-    if (word.kind == Kind::returned)
-      hear_returned(pair, word, come, answered);
-    else
-      hear_news(pair, word, come);
-    if (pair.state == Other::State::open) tell_if_owed(pair);
+    hear_other(pair, word, come, answered);
     return Taken::nothing;
   }
   fill(pair, word, come, out);
@@ -116,6 +111,21 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
   ++(is_request(word.kind) ? statistics.requests_heard : statistics.replies_heard);
   statistics.bytes_heard += out.data.size();
   return Taken::delivery;
+}
+
+// A message that no handler is called for.
+template <class Port>
+void Machine<Port>::hear_other(Other& pair, const Word& word, const Come& come,
+                               std::uint64_t answered) noexcept {
+  const bool honest = word.kind != Kind::piece || take_piece(pair, come);
+  count_done(pair, come.weight, come.place);
+  if (!honest)
+    protest(pair);
+  else if (word.kind == Kind::returned)
+    hear_returned(pair, word, come, answered);
+  else if (word.kind != Kind::piece)
+    hear_news(pair, word, come);
+  if (pair.state == Other::State::open) tell_if_owed(pair);
 }
 
 // Whether what comes back is a request.
@@ -168,6 +178,8 @@ inline bool Machine<Port>::fits_length(const Word& word, std::size_t length) con
     case Kind::get:
     case Kind::returned:
       return length == head_bytes(word.kind) + arguments;
+    case Kind::piece:
+      return word.count == 0 && length > sizeof(PieceHead) && length <= sizeof(PieceHead) + kMostMedium;
     case Kind::tag:
       return length == sizeof(Tag);
     case Kind::segment:
@@ -271,13 +283,16 @@ inline Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& c
   if (word.kind == Kind::get) {
     offset = get_head_.source, length = get_head_.length;
     out.offset = get_head_.offset;
+    here = here && (!everywhere_ || pair.is_member);
   } else {
     offset = long_head_.offset, length = long_head_.length;
-    here = here && pair.window != nullptr && long_head_.segment == segment_number_;
+    here = here && long_head_.segment == segment_number_ &&
+           (everywhere_ ? pair.is_member && has_come(pair, long_head_) : pair.window != nullptr);
   }
   if (!here || offset >= segment_.size()) return out.may_reply ? Why::bad_offset : Why::reply_rejected;
   if (length > segment_.size() - offset) return out.may_reply ? Why::bad_length : Why::reply_rejected;
-  out.data = segment_.subspan(offset, length);
+  out.data = everywhere_ ? std::span(reinterpret_cast<std::byte*>(offset), length)
+                         : segment_.subspan(offset, length);
   return Why::none;
 }
 
@@ -364,7 +379,10 @@ template <class Port>
 bool Machine<Port>::may_return(const Other& pair) const noexcept {
   if (returned_head_.why == 0 || returned_head_.why > static_cast<std::uint8_t>(Why::reply_rejected))
     return false;
-  return closes_request(returned_head_) || pair.rejected < pair.answered;
+  if (closes_request(returned_head_)) return true;
+  const auto operation = static_cast<Operation>(returned_head_.operation);
+  const bool is_reply = operation >= Operation::reply_short && operation <= Operation::reply_long;
+  return is_reply && pair.rejected < pair.answered;
 }
 
 // A request comes back as it was sent, whatever the other side says of it.

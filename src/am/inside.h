@@ -20,7 +20,7 @@ namespace hamlyn {
 
 namespace am {
 
-struct Bundle::Inside {
+struct Bundle::Inside : std::enable_shared_from_this<Bundle::Inside> {
   using Guard = internal_::base::RunLockGuard;
   using Pending = internal_::base::PendingCall<Guard, internal_::base::RunLock>;
 
@@ -62,13 +62,13 @@ class Handling {
   Handling(const Handling&) = delete;
   Handling& operator=(const Handling&) = delete;
 
-  // Whether this thread is in a handler, and not in a child that was forked in one; in one of a bundle of
-  // that interface.
+  // Whether this thread is in a handler, and not in a child that was forked in one.
   static bool any() noexcept {
     const Handling* at = innermost;
     while (at != nullptr && at->bundle_.waiting.forked()) at = at->outer_;
     return at != nullptr;
   }
+  // Whether this thread is in a handler of a bundle of that interface.
   static bool of(const Interface& interface) noexcept {
     const Handling* at = innermost;
     while (at != nullptr && &at->bundle_.interface != &interface) at = at->outer_;
@@ -119,7 +119,7 @@ struct Endpoint::Inside {
   template <class Attempt>
   Result until_taken(Call& call, Attempt attempt) noexcept;
   template <class Attempt>
-  void sleep(Call& call, Attempt attempt, Try& tried) noexcept;
+  bool sleep(Call& call, Attempt attempt, Try& tried) noexcept;
   // Calls `what` with the Of that this is.
   template <class What>
   Result locked(What what) noexcept;
@@ -131,6 +131,8 @@ struct Endpoint::Inside {
   // Changed by move_to, under the locks of both bundles. Release there, acquire in Entry, which looks again
   // when it has the lock.
   std::atomic<Bundle::Inside*> in;
+  // Bundles that this was in, for a thread that is about to take the lock of one that it has left.
+  std::vector<std::shared_ptr<Bundle::Inside>> been_in;  // under the lock
   internal_::base::PendingCalls calls;
   std::array<Handler, internal_::am::kHandlers> handlers;
   std::uint32_t handler_count = internal_::am::kHandlers;
@@ -149,7 +151,9 @@ struct Endpoint::Inside::Of final : Endpoint::Inside {
 
   // Throws Error, std::bad_alloc.
   Of(Endpoint& of, Bundle::Inside& bundle, Way by, const internal_::am::Limits& limits)
-      : Inside(of, bundle, by), port(bundle.interface, by), machine(port, limits) {}
+      : Inside(of, bundle, by),
+        port(bundle.interface, by),
+        machine(port, limits, internal_::am::own_membership()) {}
 
   // --- under the lock
 
@@ -234,7 +238,9 @@ inline Entry::Entry(const Endpoint::Inside& endpoint) noexcept
 // One call that waits.
 class Endpoint::Inside::Call {
  public:
-  explicit Call(Inside& endpoint) noexcept : here_(endpoint, endpoint.calls) {}
+  explicit Call(Inside& endpoint) noexcept
+      : cancels(endpoint.in.load(std::memory_order_acquire)->waiting.cancels()),
+        here_(endpoint, endpoint.calls) {}
 
   // Under the lock of that bundle. False: the endpoint has moved to it since; `leave`, and begin again.
   bool begin(Bundle::Inside& bundle) noexcept {
@@ -250,7 +256,8 @@ class Endpoint::Inside::Call {
   bool closing() const noexcept { return here_.closing() || there_->closing(); }
   Bundle::Inside& bundle() const noexcept { return *bundle_; }
 
-  bool waited = false;  // and was counted
+  const std::uint32_t cancels;  // of the interface's calls, when this one began
+  bool waited = false;          // and was counted
 
  private:
   Bundle::Inside* bundle_ = nullptr;

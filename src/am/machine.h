@@ -9,6 +9,7 @@
 //           `is_short`. `put` moves a long message's data to the other's segment.
 //   Area    the memory of a segment.
 //   Window  what one other endpoint may write of it: a ticket for that, and how many bytes have landed.
+//   Memory  the whole address space as a segment (am/address_space.h).
 // What comes is heard from the port, by whoever polls it: `hear`, `hear_hello` and so on.
 //
 // A message to another endpoint goes by a pair's way, is numbered, and is handled there in the order of the
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "am/am_wire.h"
+#include "am/membership.h"
 #include "am/pair.h"
 #include "base/assert.h"
 #include "base/namespaces.h"
@@ -56,6 +58,15 @@ enum class Try : std::uint8_t {
   resource,
 };
 
+// `leaving` as the message behind the data: the head in the place of the data.
+inline Leaving behind_data(const Leaving& leaving, const LongHead& head) noexcept {
+  Leaving out = leaving;
+  out.head = std::as_bytes(std::span(&head, 1));
+  out.length = leaving.data.size();
+  out.data = {};
+  return out;
+}
+
 template <class Port>
 class Machine {
  public:
@@ -80,10 +91,12 @@ class Machine {
     std::uint32_t pair = 0;
     LongHead head;
     SendHandle handle;
+    std::uint64_t data = 0;  // of a whole address space: number of its Kept::Data, which has the message
   };
 
   // Throws Error, std::bad_alloc.
-  Machine(Port& port, const Limits& limits) : port_(port), limits_(limits), own_(port.random()) {
+  Machine(Port& port, const Limits& limits, const std::optional<Membership>& member = {})
+      : port_(port), limits_(limits), member_(member), own_(port.random()) {
     translations_.resize(kFirstTranslations);
     name_ = name_of(port_.door(), own_);
   }
@@ -127,8 +140,10 @@ class Machine {
 
   // --- memory
 
-  // Throws std::bad_alloc. Without effect if it fails.
+  // Throws std::bad_alloc. Without effect if it fails. Whether this process may give its whole address space
+  // the caller has seen to.
   Result set_segment(std::span<std::byte> memory);
+  bool is_member() const noexcept { return member_.has_value(); }
   std::span<std::byte> segment() const noexcept { return segment_; }
 
   // --- what leaves
@@ -213,6 +228,7 @@ class Machine {
   Sent transmit(Other& pair, const Leaving& leaving) noexcept;
   std::span<const std::byte> compose(const Leaving& leaving) noexcept;
   Sent give(Other& pair, Word word, std::span<const std::byte> bytes, const Leaving& leaving) noexcept;
+  Why why_over(const Other& pair, Sent sent) noexcept;
   void note(Asked& asked, const Leaving& leaving) noexcept;
   void has_told(Other& pair) noexcept;
   bool room_in_logs(Other& pair, bool asks) noexcept;
@@ -248,6 +264,7 @@ class Machine {
   bool can_be_taken(const Other& pair, const Come& come) const noexcept;
   void fill(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept;
   Why check(Other& pair, const Word& word, Delivery& out) noexcept;
+  void hear_other(Other& pair, const Word& word, const Come& come, std::uint64_t answered) noexcept;
   Why find_data(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept;
   void reject(Delivery& delivery, Why why) noexcept;
   void cannot_handle(Delivery& delivery, Why why, std::uint64_t answered) noexcept;
@@ -258,6 +275,19 @@ class Machine {
   void count_done(Other& pair, std::uint32_t weight, std::uint32_t place) noexcept;
   // Ends the pair: no honest side sends what has come.
   void protest(Other& pair) noexcept;
+
+  // --- laying.h
+  Try begin_data(Other& pair, const Leaving& leaving, Moving& moving) noexcept;
+  Try keep_with_data(Other& pair, const Leaving& leaving, bool may_be_missing) noexcept;
+  Try reply_with_data(Delivery& to, Leaving leaving, bool may_be_missing) noexcept;
+  Sent send_data(Other& pair, Kept& kept) noexcept;
+  Sent not_there(Kept& kept) noexcept;
+  bool is_kept(const Other& pair, std::uint64_t data) const noexcept;
+  void drop_data(Other& pair, std::uint64_t data) noexcept;
+  bool take_piece(Other& pair, const Come& come) noexcept;
+  bool has_come(Other& pair, const LongHead& head) noexcept;
+  Status put_checked(Other& pair, const Leaving& leaving) noexcept;
+  bool proves(const Other& pair, const Hello& hello) noexcept;
 
   // --- opening.h
   Other& make_pair(const Name& name);
@@ -278,6 +308,7 @@ class Machine {
 
   Port& port_;
   const Limits limits_;
+  const std::optional<Membership> member_;
   const std::uint64_t own_;  // this endpoint's number
   Name name_;
   Tag tag_ = kNoTag;
@@ -289,6 +320,7 @@ class Machine {
   std::vector<Other*> restless_;
   std::deque<Returned> returned_;
   std::span<std::byte> segment_;
+  bool everywhere_ = false;  // the segment is the whole address space
   std::uint64_t segment_number_ = 0;
   std::unique_ptr<typename Port::Area> area_;  // the segment's
   alignas(64) std::array<std::byte, kMostBytes> scratch_;
@@ -349,5 +381,6 @@ Result Machine<Port>::set_translations(std::uint32_t count) {
 }  // namespace hamlyn::internal_::am
 
 #include "am/hearing.h"
+#include "am/laying.h"
 #include "am/opening.h"
 #include "am/sending.h"

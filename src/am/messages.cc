@@ -105,7 +105,7 @@ inline bool Bundle::Inside::poll_all() noexcept {
   if (endpoints.size() == 1) [[likely]]
     return endpoints.front()->with(poll);
   bool found = false;
-  // A handler may make endpoints, and have them move here.
+  // A handler may make endpoints.
   for (std::size_t i = 0; i < endpoints.size(); ++i) found |= endpoints[i]->with(poll);
   return found;
 }
@@ -156,18 +156,19 @@ void Endpoint::Inside::Of<Port>::release_lent() noexcept {
 
 // --- requests
 
-// Sleeps until there is something to handle, or `attempt` ends, whose end is `tried`.
+// Sleeps until there is something to handle, or `attempt` ends, whose end is `tried`. False: the interface's
+// calls were cancelled.
 template <class Attempt>
-void Endpoint::Inside::sleep(Call& call, Attempt attempt, Try& tried) noexcept {
+bool Endpoint::Inside::sleep(Call& call, Attempt attempt, Try& tried) noexcept {
   Bundle::Inside& bundle = call.bundle();
   const auto look = [&] {
     const Bundle::Inside::Guard guard(bundle.lock);
-    if (!guard || call.closing()) return Status::cancelled;
+    if (!guard || call.closing()) return Status::ok;  // whoever tries again hears it
     if (in.load(std::memory_order_relaxed) != &bundle || bundle.look()) return Status::ok;
     tried = attempt();
     return tried != Try::later ? Status::ok : Status::pending;
   };
-  static_cast<void>(bundle.waiting.until(look, {}, bundle.waiting.cancels()));
+  return bundle.waiting.until(look, {}, call.cancels) == Status::ok;
 }
 
 template <class Attempt>
@@ -178,10 +179,12 @@ Result Endpoint::Inside::until_taken(Call& call, Attempt attempt) noexcept {
       const Entry entry(*this);
       if (!entry || entry.in_handler()) return entry.why();
       stays = call.begin(entry.bundle());
-      if (call.closing()) return Result::not_init;
-      if (const Try tried = attempt(); tried != Try::later) return answer(tried);
-      if (!std::exchange(call.waited, true)) with([](auto& of) { ++of.machine.statistics.waits; });
-      found = entry.bundle().poll_all();
+      if (stays) {
+        if (call.closing()) return Result::not_init;
+        if (const Try tried = attempt(); tried != Try::later) return answer(tried);
+        if (!std::exchange(call.waited, true)) with([](auto& of) { ++of.machine.statistics.waits; });
+        found = entry.bundle().poll_all();
+      }
     }
     if (!stays) {
       call.leave();
@@ -189,7 +192,7 @@ Result Endpoint::Inside::until_taken(Call& call, Attempt attempt) noexcept {
     }
     if (found) continue;
     Try tried = Try::later;
-    sleep(call, attempt, tried);
+    if (!sleep(call, attempt, tried)) return Result::not_sent;
     if (tried != Try::later) return answer(tried);
   }
 }
@@ -259,6 +262,20 @@ Result Endpoint::Inside::Of<Port>::request_to_async(std::uint32_t index, Leaving
   return result;
 }
 
+namespace {
+
+internal_::am::Leaving long_request(std::uint64_t offset, HandlerNumber handler,
+                                    std::span<const std::byte> data, Arguments arguments) noexcept {
+  return {.kind = Kind::request_long,
+          .handler = handler,
+          .arguments = arguments,
+          .data = data,
+          .offset = offset,
+          .length = data.size()};
+}
+
+}  // namespace
+
 Result Endpoint::request(std::uint32_t index, HandlerNumber handler, Arguments arguments) noexcept {
   if (arguments.size() > kMostArguments) [[unlikely]]
     return Result::bad_argument;
@@ -280,12 +297,7 @@ Result Endpoint::request(std::uint32_t index, HandlerNumber handler, std::span<c
 Result Endpoint::request_to(std::uint32_t index, std::uint64_t offset, HandlerNumber handler,
                             std::span<const std::byte> data, Arguments arguments) noexcept {
   if (too_much(data, arguments, kMostLong)) return Result::bad_argument;
-  internal_::am::Leaving leaving{.kind = Kind::request_long,
-                                 .handler = handler,
-                                 .arguments = arguments,
-                                 .data = data,
-                                 .offset = offset,
-                                 .length = data.size()};
+  internal_::am::Leaving leaving = long_request(offset, handler, data, arguments);
   if (const Result heard = inside_->hear_all(); heard != Result::ok) return heard;
   return inside_->with([&](auto& of) { return of.request_long(index, leaving); });
 }
@@ -295,12 +307,7 @@ Result Endpoint::request_to_async(std::uint32_t index, std::uint64_t offset, Han
   if (too_much(data, arguments, kMostAsync)) return Result::bad_argument;
   const Entry entry(*inside_);
   if (!entry || entry.in_handler()) return entry.why();
-  internal_::am::Leaving leaving{.kind = Kind::request_long,
-                                 .handler = handler,
-                                 .arguments = arguments,
-                                 .data = data,
-                                 .offset = offset,
-                                 .length = data.size()};
+  internal_::am::Leaving leaving = long_request(offset, handler, data, arguments);
   const Result result = inside_->with([&](auto& of) { return of.request_to_async(index, leaving); });
   static_cast<void>(entry.bundle().poll_all());
   return result;

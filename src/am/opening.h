@@ -41,6 +41,8 @@ void Machine<Port>::greet(Other& pair) noexcept {
               .session = pair.own_session,
               .door = on_wire(port_.door()),
               .segment = news_of(pair)};
+  if (member_)
+    hello.proof = proof_of(*member_, {interface_of(name_), own_, pair.peer, hello.to, hello.session});
   pair.way->describe(hello);
   pair.hello = protocols::in_wire_order(hello);
   switch (port_.say(door_of(pair.name), std::as_bytes(std::span(&pair.hello, 1)), pair.number,
@@ -138,7 +140,7 @@ void Machine<Port>::hear_hello(std::uint64_t peer, std::span<const std::byte> by
 // Otherwise the pair ends. False: it has.
 template <class Port>
 bool Machine<Port>::begin_anew(Other& pair) noexcept {
-  if (pair.expected != 0 || !pair.early.empty()) {
+  if (pair.expected != 0 || !pair.early.empty() || pair.promised != 0) {
     end(pair, Why::unreachable);
     return false;
   }
@@ -148,6 +150,7 @@ bool Machine<Port>::begin_anew(Other& pair) noexcept {
   pair.answered = pair.rejected = 0;
   pair.told_tag = kNoTag;
   pair.segment = {};
+  pair.laid = {};
   pair.asking = Other::Asking::no;
   pair.asked_longer = false;
   pair.ahead.reset();
@@ -198,6 +201,8 @@ void Machine<Port>::learn(Other& pair, const Hello& hello) noexcept {
   pair.most = std::min({limits_.credits, std::uint32_t{hello.credits}, kMostCredits});
   pair.way->aim(pair.peer, pair.own_session, hello);
   use_segment(pair, hello.segment);
+  pair.is_member = proves(pair, hello);
+  pair.segment_owed |= everywhere_ && pair.is_member;  // what it was told before it had shown that
   pair.state = Other::State::open;
   pair.tag_fits = fits(pair.tag);
   mark(pair);
@@ -273,19 +278,22 @@ void Machine<Port>::open_window(Other& pair) noexcept {
 
 template <class Port>
 SegmentNews Machine<Port>::news_of(Other& pair) noexcept {
+  if (everywhere_) return {{.bound = pair.is_member ? kEverywhere : 0}, segment_number_};
   return {pair.window != nullptr ? on_wire(pair.window->ticket()) : WireTicket{}, segment_number_};
 }
 
 template <class Port>
 Result Machine<Port>::set_segment(std::span<std::byte> memory) {
   std::unique_ptr<typename Port::Area> area;
-  if (!memory.empty()) {
+  const bool everywhere = memory.data() == kAddressSpace.data() && memory.size() == kAddressSpace.size();
+  if (!memory.empty() && !everywhere) {
     area = port_.make_area(memory);
     if (area == nullptr) return Result::bad_argument;
   }
   for (auto& [number, pair] : pairs_) pair->window.reset();
   area_ = std::move(area);
   segment_ = memory;
+  everywhere_ = everywhere;
   ++segment_number_;
   for (auto& [number, pair] : pairs_) {
     if (pair->state == Other::State::ended) continue;
@@ -309,7 +317,8 @@ void Machine<Port>::tell_segment(Other& pair) noexcept {
 
 template <class Port>
 void Machine<Port>::use_segment(Other& pair, const SegmentNews& news) noexcept {
-  if (news.number == pair.segment.number) return;  // and what was put there counts
+  // Bytes that were put there count.
+  if (news.number == pair.segment.number && news.slot.bound == pair.segment.slot.bound) return;
   pair.segment = news;
   pair.segment_ticket = ticket_of(news.slot, pair.peer, Ticket::kFast);
   pair.put = 0;

@@ -58,6 +58,22 @@ struct Kept {
   std::uint32_t index = 0;
   std::uint64_t offset = 0, length = 0;
   std::vector<std::byte> bytes = {};  // as it travels
+  // Data of a long message to a whole address space, which leaves in front of it, in pieces.
+  struct Data {
+    std::uint64_t number = 0;  // of the pair's; 0: there is none
+    std::span<const std::byte> bytes = {};
+    std::unique_ptr<std::byte[]> own = {};  // where they are, if the message itself keeps them
+    std::uint64_t segment = 0;              // number of the one that it is to land in
+    bool may_be_missing = false;            // an address that the other side has named
+    std::size_t left = 0;                   // so many have left
+  };
+  Data data = {};
+};
+
+// Data of a long message that has come in pieces, in front of it.
+struct Laid {
+  std::uint64_t offset = 0, bytes = 0;
+  bool whole = true;  // each byte has found its place
 };
 
 template <class Port>
@@ -96,7 +112,8 @@ struct Pair {
   enum class Asking : std::uint8_t { no, yes, answered };
   Asking asking = Asking::no;
   std::deque<Kept> kept;
-  bool asked_longer = false;  // a longer ring, of the other's
+  std::uint64_t last_data = 0;  // number of the last Kept::Data
+  bool asked_longer = false;    // a longer ring, of the other's
 
   // --- and back
   std::uint64_t expected = 0;   // number of the next message
@@ -114,6 +131,8 @@ struct Pair {
   std::map<std::uint64_t, Come> early;  // by number: what came before its turn, or before its data
   std::unique_ptr<typename Port::Window> window;
   bool segment_owed = false;
+  bool is_member = false;  // may be given the whole address space
+  Laid laid;
 
   std::uint32_t in_flight() const noexcept { return asked.outstanding() + promised; }
 };

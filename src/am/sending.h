@@ -74,8 +74,14 @@ __attribute__((always_inline)) inline Sent Machine<Port>::transmit(Other& pair,
   if (sent == Sent::no_room) [[unlikely]]
     ask_longer(pair);
   if (is_over(sent)) [[unlikely]]
-    end(pair, why_of(sent));
+    end(pair, why_over(pair, sent));
   return sent;
+}
+
+// Why a pair ends by which nothing can be sent. There may be a later link, by which its slots are gone too.
+template <class Port>
+Why Machine<Port>::why_over(const Other& pair, Sent sent) noexcept {
+  return sent == Sent::gone && port_.link(pair.peer) == pair.link ? Why::bad_endpoint : Why::unreachable;
 }
 
 // Notes that a word has said all that was owed.
@@ -200,6 +206,7 @@ Try Machine<Port>::begin_long(std::uint32_t index, Leaving& leaving, Moving& mov
     come_back(leaving.offset >= size ? Why::bad_offset : Why::bad_length, leaving, pair->name);
     return Try::ok;
   }
+  if (is_everywhere(pair->segment)) return begin_data(*pair, leaving, moving);
   const Try put = begin_put(*pair, leaving, moving);
   if (put != Try::ok) return put;
   ++pair->promised;
@@ -209,30 +216,28 @@ Try Machine<Port>::begin_long(std::uint32_t index, Leaving& leaving, Moving& mov
 template <class Port>
 Status Machine<Port>::moved(const Moving& moving) noexcept {
   Other* const other = pair(moving.pair);
-  if (other == nullptr || other->way == nullptr || moving.handle.sequence == 0) return Status::ok;
+  if (other == nullptr || other->way == nullptr) {  // it lands nowhere any more
+    port_.give_up(moving.handle);
+    return Status::ok;
+  }
+  if (moving.data != 0) return is_kept(*other, moving.data) ? Status::pending : Status::ok;
+  if (moving.handle.sequence == 0) return Status::ok;
   return other->way->status(moving.handle);
 }
 
 template <class Port>
 void Machine<Port>::cancel(const Moving& moving) noexcept {
   Other* const other = pair(moving.pair);
-  if (other == nullptr || other->way == nullptr) return;
+  if (other == nullptr || other->way == nullptr) return port_.give_up(moving.handle);
+  if (moving.data != 0) return drop_data(*other, moving.data);
   if (moving.handle.sequence != 0) other->way->cancel(moving.handle);
   if (other->state != Other::State::open) return;
   --other->promised;
 }
 
-// `leaving` as the message behind the data: the head in the place of the data.
-inline Leaving behind_data(const Leaving& leaving, const LongHead& head) noexcept {
-  Leaving out = leaving;
-  out.head = std::as_bytes(std::span(&head, 1));
-  out.length = leaving.data.size();
-  out.data = {};
-  return out;
-}
-
 template <class Port>
 Try Machine<Port>::end_long(const Moving& moving, Leaving& leaving, bool keep_it) noexcept {
+  if (moving.data != 0) return Try::ok;  // it goes, or has come back, with its data
   Other* const other = pair(moving.pair);
   if (other == nullptr || other->state != Other::State::open) {
     come_back(other != nullptr ? other->why : Why::unreachable, leaving, {});
@@ -329,8 +334,13 @@ Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
     cannot_land(to, leaving, leaving.offset >= size ? Why::bad_offset : Why::bad_length);
     return Try::ok;
   }
-  const Status put = pair.way->put_waiting(pair.segment_ticket, leaving.data, leaving.offset);
-  if (put == Status::refused || put == Status::stale) {  // news of another segment are on their way
+  const bool may_be_missing = to.kind == Kind::get && everywhere_;
+  if (is_everywhere(pair.segment)) return reply_with_data(to, leaving, may_be_missing);
+  const Status put = may_be_missing
+                         ? put_checked(pair, leaving)
+                         : pair.way->put_waiting(pair.segment_ticket, leaving.data, leaving.offset);
+  // News of another segment are on their way, or the data is not there.
+  if (put == Status::refused || put == Status::stale || put == Status::out_of_bounds) {
     cannot_land(to, leaving, Why::bad_offset);
     return Try::ok;
   }
@@ -408,6 +418,9 @@ bool Machine<Port>::flush(Other& pair) noexcept {
       pair.kept.pop_front();
       continue;
     }
+    const Sent data = send_data(pair, kept);
+    if (is_over(data)) end(pair, why_over(pair, data));
+    if (data != Sent::ok) return pair.state != Other::State::open;
     const Word word{.kind = kept.kind, .count = kept.count, .handler = kept.handler};
     Leaving leaving{.kind = kept.kind,
                     .handler = kept.handler,
@@ -430,7 +443,7 @@ bool Machine<Port>::flush(Other& pair) noexcept {
         return false;
       case Sent::gone:
       case Sent::ended:
-        end(pair, why_of(sent));
+        end(pair, why_over(pair, sent));
         return true;
     }
   }
@@ -454,7 +467,7 @@ void Machine<Port>::tell(Other& pair) noexcept {
       return;
     case Sent::gone:
     case Sent::ended:
-      end(pair, why_of(sent));
+      end(pair, why_over(pair, sent));
       return;
   }
 }
@@ -495,7 +508,7 @@ bool Machine<Port>::say_bye(Answers answers) noexcept {
     if (!pair->said_bye && flush(*pair) && pair->state == Other::State::open) {
       const Sent sent = give(*pair, {.kind = Kind::bye}, {}, {.kind = Kind::bye});
       pair->said_bye = sent == Sent::ok;
-      if (is_over(sent)) end(*pair, why_of(sent));
+      if (is_over(sent)) end(*pair, why_over(*pair, sent));
     }
     all &= pair->state != Other::State::open || (pair->said_bye && !answers(pair->name));
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "am/address_space.h"
 #include "am/door.h"
 #include "am/machine.h"
 #include "am/ring.h"
@@ -235,8 +236,15 @@ class SlotsPort {
   void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
     door_.say_once(door, bytes);
   }
+  // Nothing reads that data any more, whose way has gone.
+  void give_up(const SendHandle& handle) noexcept {
+    if (handle.sequence != 0) static_cast<void>(terminus_.cancel(handle));  // or it is over
+  }
   Ticket door() const { return door_.ticket(); }
   std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
+  bool is_own_user(std::uint64_t peer) noexcept { return door_.is_own_user(peer); }
+  bool is_far(std::uint64_t peer) noexcept { return door_.is_far(peer); }
+  using Memory = AddressSpace;
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "am/address_space.h"
 #include "am/door.h"
 #include "am/machine.h"
 #include "am/vi_lane.h"
@@ -309,8 +310,13 @@ class ViPort {
   void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
     door_.say_once(door, bytes);
   }
+  // A VI that goes takes with it what leaves by it.
+  static void give_up(const SendHandle&) noexcept {}
   Ticket door() const { return door_.ticket(); }
   std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
+  bool is_own_user(std::uint64_t peer) noexcept { return door_.is_own_user(peer); }
+  bool is_far(std::uint64_t peer) noexcept { return door_.is_far(peer); }
+  using Memory = AddressSpace;
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
 

@@ -53,7 +53,7 @@ constexpr LaneShape lane_shape(Way way, std::size_t lane, std::uint32_t credits)
 constexpr std::size_t lane_of(Way way, Kind kind) noexcept {
   if (way != Way::vi3) return 0;
   if (kind == Kind::request_short || kind == Kind::reply_short) return 0;
-  return kind == Kind::request_medium || kind == Kind::reply_medium ? 1 : 2;
+  return kind == Kind::request_medium || kind == Kind::reply_medium || kind == Kind::piece ? 1 : 2;
 }
 
 // --- a short message's word

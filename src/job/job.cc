@@ -92,6 +92,7 @@ JobPlace place_in_job() {
   out.size_here = number("HAMLYN_LOCAL_SIZE", 1, out.size);
   out.here = number("HAMLYN_LOCAL_RANK", 0, out.size_here - 1);
   out.secret = secret();
+  out.trusted_network = variable("HAMLYN_TRUSTED_NETWORK") == "1";
   return out;
 }
 

@@ -145,6 +145,8 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->check(not_empty());
   command.add_flag("--label", options.label, "Write the rank in front of each line");
   command.add_flag("--bind", options.bind, "Give each rank processors of its own, as far as there are");
+  command.add_flag("--trusted-network", options.trusted_network,
+                   "Let ranks give their whole memory to those of other hosts");
   add_node_option(command, options.node);
   command.add_flag("--json", options.json, "At the end, print one JSON object on standard error");
   command.add_option("--agent", options.agent, "What --via starts; for nobody else")

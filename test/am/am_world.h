@@ -133,9 +133,29 @@ class AmPort {
     SendHandle handle;
     static_cast<void>(say(door, bytes, 0, handle));
   }
+  void give_up(const SendHandle& handle) noexcept { given_up += handle.sequence != 0 ? 1 : 0; }
   Ticket door() const { return ticket(0, Ticket::kPosted, 4096); }
   std::uint64_t link(std::uint64_t peer);
   std::uint64_t random();
+  bool is_own_user(std::uint64_t) const noexcept { return !strangers; }
+  bool is_far(std::uint64_t) const noexcept { return far; }
+  // Each address of a buffer of the test's is there, and no other.
+  struct Memory {
+    static bool is_there(std::uint64_t address, std::size_t length) noexcept {
+      const std::uint64_t first = reinterpret_cast<std::uintptr_t>(there.data());
+      return address >= first && address - first <= there.size() &&
+             length <= there.size() - (address - first);
+    }
+    static bool write(std::uint64_t address, const std::byte* from, std::size_t length) noexcept {
+      if (is_there(address, length)) std::memcpy(reinterpret_cast<void*>(address), from, length);
+      return is_there(address, length);
+    }
+    static bool read(std::byte* to, std::uint64_t address, std::size_t length) noexcept {
+      if (is_there(address, length)) std::memcpy(to, reinterpret_cast<const void*>(address), length);
+      return is_there(address, length);
+    }
+    static inline std::vector<std::byte> there = std::vector<std::byte>(std::size_t{1} << 16);
+  };
   // Whether this interface has heard that the slot has gone.
   bool knows_gone(const Ticket& ticket) const;
   Ticket ticket(std::uint32_t slot, std::uint32_t entry, std::uint64_t bound) const {
@@ -159,8 +179,10 @@ class AmPort {
   AmWorld& world;
   const std::uint64_t id;
   bool dead = false, closed = false;                       // the process; the endpoint alone
+  bool far = false, strangers = false;                     // all others, from here
   bool no_memory = false;                                  // for longer rings
   std::size_t unsaid = 0;                                  // hellos
+  std::size_t given_up = 0;                                // puts
   std::set<std::pair<std::uint64_t, std::uint32_t>> gone;  // slots of others, as this one has heard
   std::map<std::uint32_t, Landing*> landings;              // by number
   std::map<std::uint32_t, Window*> windows;                // the same numbers
@@ -173,10 +195,11 @@ class AmWorld {
  public:
   using Machine = internal_::am::Machine<AmPort>;
 
-  AmWorld(std::uint64_t seed, std::size_t endpoints, const Limits& limits, bool keeps_order = true)
+  AmWorld(std::uint64_t seed, std::size_t endpoints, const Limits& limits, bool keeps_order = true,
+          const std::optional<Membership>& member = {})
       : chance(seed), in_order(keeps_order) {
     for (std::size_t i = 0; i != endpoints; ++i) ports.push_back(std::make_unique<AmPort>(*this, i + 1));
-    for (auto& port : ports) machines.push_back(std::make_unique<Machine>(*port, limits));
+    for (auto& port : ports) machines.push_back(std::make_unique<Machine>(*port, limits, member));
   }
   ~AmWorld() { machines.clear(); }
   AmWorld(const AmWorld&) = delete;

@@ -11,8 +11,12 @@ namespace {
 class AmJobs : public testing::TestWithParam<std::string> {
  protected:
   Finished run(const std::string& ranks, const std::string& repeats, Command::Options options = {}) {
+    return run_with({"-n", ranks, HAMLYN_AM_PROGRAM, repeats}, std::move(options));
+  }
+  Finished run_with(std::vector<std::string> words, Command::Options options = {}) {
     options.environment["HAMLYN_AM_WAY"] = GetParam();
-    return world.start({"run", "-n", ranks, HAMLYN_AM_PROGRAM, repeats}, options).wait();
+    words.insert(words.begin(), "run");
+    return world.start(words, options).wait();
   }
   World world;
 };
@@ -38,6 +42,28 @@ TEST_P(AmJobs, say_that_a_setting_is_none) {
   const std::string range = GetParam() == "slots" ? "1 to 512" : "1 to 32 over VIs";
   EXPECT_NE(finished.err.find("HAMLYN_AM_CREDITS is to be " + range + ", and is 513"), std::string::npos)
       << finished.err;
+}
+
+TEST_P(AmJobs, give_each_other_their_whole_memory) {
+  for (const char* const ranks : {"1", "2", "3", "7"}) {
+    const Finished finished = run_with({"-n", ranks, HAMLYN_AM_SPACE});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(finished.out, std::string(ranks) + " ranks have passed\n");
+  }
+}
+
+TEST_P(AmJobs, have_with_more_rights_nothing_to_give) {
+  const Finished finished = run_with({"-n", "1", HAMLYN_AM_SPACE, "undumpable"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "refused\n");
+}
+
+TEST_P(AmJobs, alone_have_nobody_to_give_their_memory_to) {
+  Command::Options options{.environment = world.environment()};
+  options.environment["HAMLYN_AM_WAY"] = GetParam();
+  const Finished finished = Command({HAMLYN_AM_SPACE, "alone"}, options).wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "refused\n");
 }
 
 class AmWays : public testing::Test {

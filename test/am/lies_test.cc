@@ -227,5 +227,29 @@ TEST_F(AmMachine, a_request_comes_back_as_it_was_sent_whatever_the_other_side_sa
   }
 }
 
+// The default for what comes back ends the process, unless it is a reply.
+TEST_F(AmMachine, nothing_comes_back_but_requests_and_replies) {
+  for (int operation = 0; operation != 256; ++operation) {
+    make({.credits = 4, .ring = 32768});
+    world->on_message = [this](std::size_t i, AmWorld::Machine::Delivery& delivery) {
+      Leaving leaving{.kind = Kind::reply_short, .handler = kAsk};
+      if (delivery.may_reply) EXPECT_EQ(world->at(i).reply(delivery, leaving), Try::ok);
+    };
+    came_back.clear();
+    EXPECT_EQ(ask(1, 0), Try::ok);
+    world->settle();
+    ReturnedHead head;
+    head.why = static_cast<std::uint8_t>(Why::bad_handler);
+    head.operation = static_cast<std::uint8_t>(operation);
+    std::vector<std::byte> bytes(sizeof head);
+    std::memcpy(bytes.data(), &head, sizeof head);
+    forge({.kind = Kind::returned, .handler = 3, .number = next()}, bytes);
+    const auto of = static_cast<Operation>(operation);
+    const bool reply = of >= Operation::reply_short && of <= Operation::reply_long;
+    EXPECT_EQ(open(), reply) << operation;
+    EXPECT_EQ(came_back.size(), reply ? 1u : 0u) << operation;
+  }
+}
+
 }  // namespace
 }  // namespace hamlyn::test

@@ -247,6 +247,47 @@ TEST_F(AmMachine, goes_on_by_the_short_ring_if_there_is_no_memory_for_a_longer_o
   EXPECT_EQ(handled[1], 3);
 }
 
+// A long request whose data moves: whatever becomes of its pair, the data is the caller's at the end.
+TEST_F(AmMachine, data_that_moves_is_given_up_with_its_pair) {
+  std::vector<std::byte> segment(4096);
+  ASSERT_EQ(world->at(1).set_segment(segment), Result::ok);
+  world->settle();
+  for (const bool anew : {true, false}) {
+    const std::vector<std::byte> data(100);
+    Leaving leaving{.kind = Kind::request_long, .handler = kAsk, .data = data, .length = data.size()};
+    AmWorld::Machine::Moving moving;
+    ASSERT_EQ(world->at(0).begin_long(1, leaving, moving), Try::ok);
+    moving.handle.sequence = 5;  // the port would say that it is under way
+    const Hello hello{.credits = 1,
+                      .way = 1,
+                      .from = number_of(world->at(1).name()),
+                      .to = number_of(world->at(0).name()),
+                      .session = 99,
+                      .ring_bytes = kLeastRing,
+                      .door = on_wire(world->port(2).door()),
+                      .ring = {.bound = kSmallRing}};
+    if (anew)
+      world->at(0).hear_hello(2, std::as_bytes(std::span(&hello, 1)));
+    else
+      world->cut(0, 1);
+    while (world->poll(0)) {
+    }
+    const std::size_t before = world->port(1).given_up;
+    EXPECT_EQ(world->at(0).moved(moving), Status::ok);
+    EXPECT_EQ(world->port(1).given_up, before + 1);
+    EXPECT_EQ(world->at(0).end_long(moving, leaving, false), Try::ok);
+    while (world->poll(0)) {
+    }
+    EXPECT_EQ(came_back.size(), 1u) << "it comes back once";
+    came_back.clear();
+    if (anew) {
+      make({.credits = 4, .ring = 32768});
+      ASSERT_EQ(world->at(1).set_segment(segment), Result::ok);
+      world->settle();
+    }
+  }
+}
+
 // --- segments that change
 
 class AmSegments : public AmMachine {

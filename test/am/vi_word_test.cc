@@ -56,12 +56,13 @@ TEST(AmViWord, what_may_be_under_way_has_its_receives) {
         EXPECT_GE(shape.weight() * shape.room, kWholeRing) << "a lane that is full is told of";
       }
   EXPECT_EQ(lane_shape(Way::vi, 0, 8).room, 17u) << "2 k + 1, as in the paper";
-  for (int kind = 0; kind != static_cast<int>(Kind::count); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::piece); ++kind) {
     const auto each = static_cast<Kind>(kind);
     const bool medium = each == Kind::request_medium || each == Kind::reply_medium;
     const std::size_t bytes = is_packed(each) ? 4 * kMostArguments
-                              : medium
-                                  ? 8 + data_at(kMostArguments) + kMostMedium
+                              : medium        ? 8 + data_at(kMostArguments) + kMostMedium
+                              : each == Kind::piece
+                                  ? 8 + sizeof(PieceHead) + kMostMedium
                                   : 8 + std::max(head_bytes(each), sizeof(SegmentNews)) + 4 * kMostArguments;
     for (const Way way : {Way::vi, Way::vi3})
       EXPECT_GE(lane_shape(way, lane_of(way, each), 1).bytes, bytes) << kind;

@@ -131,7 +131,7 @@ std::vector<Structure> structures() {
         FIELD(internal_::am::Hello, from), FIELD(internal_::am::Hello, to),
         FIELD(internal_::am::Hello, session), FIELD(internal_::am::Hello, ring_bytes),
         FIELD(internal_::am::Hello, door), FIELD(internal_::am::Hello, ring),
-        FIELD(internal_::am::Hello, segment)}},
+        FIELD(internal_::am::Hello, segment), FIELD(internal_::am::Hello, proof)}},
       {"vi::Message",
        sizeof(internal_::vi::Message),
        {FIELD(internal_::vi::Message, version),      FIELD(internal_::vi::Message, say),

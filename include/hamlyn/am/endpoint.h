@@ -31,19 +31,21 @@ class Bundle {
 
   // Throws Error: out_of_memory, forked.
   explicit Bundle(Interface& interface, const Options& options = {});
-  ~Bundle();  // ends calls that wait
+  ~Bundle();  // ends calls that wait. Not to be called by a handler of the interface
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
   // Handles what has come, at most one message of each endpoint, and lets leave what had to wait. ok; in_use:
   // called by a handler; not_init.
   Result poll() noexcept;
-  // Does that until nothing is there, at most so many times.
+  // Polls until nothing is there, at most `times` times, and keeps other threads out of the bundle meanwhile.
+  // Answers as `poll()` does.
   Result poll(std::uint32_t times) noexcept;
   // Whether `wait` waits for messages. At first it does not.
   bool events() const noexcept;
   void set_events(bool wanted) noexcept;
-  // Sleeps until a message is there that `poll` would handle. ok; not_sent: the time is over; bad_argument:
+  // Sleeps until a message is there that `poll` would handle. ok; not_sent: the time is over, or
+  // Interface::cancel was called; bad_argument:
   // it would wait for ever, for no events are wanted; in_use: called by a handler; not_init: the bundle goes.
   Result wait(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept;
 
@@ -55,7 +57,7 @@ class Bundle {
   friend class Entry;
   friend class Handling;
   struct Inside;
-  std::unique_ptr<Inside> inside_;
+  std::shared_ptr<Inside> inside_;  // endpoints that have been here have it, too
 };
 
 // Stands for a message in its handler: who sent it, and the right to reply once. Good until the
@@ -104,9 +106,9 @@ class Endpoint {
   using ReturnHandler = std::function<void(const Returned&)>;
   using Hook = std::function<void(Token&)>;
 
-  // Throws Error: invalid_argument, out_of_memory, forked.
+  // Throws Error: invalid_argument, also in a handler of another bundle; out_of_memory, forked.
   explicit Endpoint(Bundle& bundle, const Options& options = {});
-  // Tells those that send here. Not to be called by a handler of the same bundle.
+  // Tells those that send here, and ends calls that wait. Not to be called by a handler of the interface.
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -119,6 +121,7 @@ class Endpoint {
 
   // --- who may send here
 
+  // kNoTag in a handler of another bundle. There all that tell what the endpoint has tell of nothing.
   Tag tag() const noexcept;
   // From now on, of what is handled. ok; in_use: called by a handler of another bundle; not_init. So are all
   // of those below that answer.
@@ -158,6 +161,11 @@ class Endpoint {
 
   // Long messages land in this memory, which stays the caller's, until another is set or the endpoint goes.
   // Nothing: there is none. ok; bad_argument: not all of it is there and writable; resource.
+  //
+  // kAddressSpace: all that this process can write, by addresses, for ranks of its job (hamlyn/job/job.h)
+  // that are of its user, and on this host or of a job whose network is trusted. Each piece of data is copied
+  // by a call of the system, which reports addresses where there is nothing. bad_argument: this process is of
+  // no job, or has rights that its user has not; resource: the system has no such calls.
   Result set_segment(std::span<std::byte> memory) noexcept;
   std::span<std::byte> segment() const noexcept;
 

@@ -30,7 +30,7 @@ enum class Result : std::uint8_t {
   not_init,      // a forked child, to whom nothing of the parent's belongs, or the endpoint has gone
   bad_argument,  // an index, a size or a handler that cannot be
   resource,      // no memory, or as many as there may be
-  not_sent,      // an asynchronous message would have had to wait
+  not_sent,      // it would have had to wait, or Interface::cancel has ended that
   in_use,        // a handler is running: it may reply, and do nothing that may wait
 };
 // The name as written above. Never null.
@@ -71,6 +71,9 @@ const char* name(Operation operation) noexcept;
 using Tag = std::uint64_t;
 inline constexpr Tag kNoTag = 0;   // of an endpoint: nobody may
 inline constexpr Tag kAnyTag = 1;  // of an endpoint: everybody may who has its name
+
+// As a segment: the whole address space, whose offsets are addresses (Endpoint::set_segment).
+inline constexpr std::span<std::byte> kAddressSpace{static_cast<std::byte*>(nullptr), SIZE_MAX};
 
 // An endpoint's name: whoever has it can map it. A value of 72 bytes, which can be sent to others.
 struct Name {

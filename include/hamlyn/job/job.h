@@ -27,6 +27,7 @@ struct JobPlace {
   std::uint32_t rank = 0, size = 1;       // this one of so many
   std::uint32_t here = 0, size_here = 1;  // the same, among those of this host
   std::array<std::byte, 16> secret{};     // that only the job knows
+  bool trusted_network = false;           // ranks may give their whole memory to those of other hosts
 };
 
 // Reads what `hamlyn run` has put into the environment. Throws Error: invalid_argument, with the variable

@@ -140,10 +140,16 @@ std::vector<std::string> words_of(const std::string& via, const std::string& hos
 std::string agent_of(const RunOptions& options, const std::string& host, const std::string& folder) {
   std::vector<std::string> program;  // any bytes, of which JSON takes only some
   for (const std::string& each : options.program) program.push_back(hex_of_text(each));
-  const nlohmann::json all{
-      {"ranks", options.ranks}, {"hosts", options.hosts}, {"at", host},
-      {"job", options.job},     {"label", options.label}, {"bind", options.bind},
-      {"token", options.token}, {"program", program},     {"folder", hex_of_text(folder)}};
+  const nlohmann::json all{{"ranks", options.ranks},
+                           {"hosts", options.hosts},
+                           {"at", host},
+                           {"job", options.job},
+                           {"label", options.label},
+                           {"bind", options.bind},
+                           {"trusted_network", options.trusted_network},
+                           {"token", options.token},
+                           {"program", program},
+                           {"folder", hex_of_text(folder)}};
   return hex_of_text(all.dump());
 }
 
@@ -157,6 +163,7 @@ RunOptions options_of(const std::string& agent, std::string& folder) {
     all.at("job").get_to(out.job);
     all.at("label").get_to(out.label);
     all.at("bind").get_to(out.bind);
+    all.at("trusted_network").get_to(out.trusted_network);
     all.at("token").get_to(out.token);
     for (const std::string& each : all.at("program").get<std::vector<std::string>>())
       out.program.push_back(text_of_hex(each));

@@ -18,6 +18,7 @@ struct RunOptions {
   std::string job = {};                 // its name; empty: one is made
   bool label = false;
   bool bind = false;
+  bool trusted_network = false;
   bool json = false;
   std::string token = {};                 // lets an agent in; 32 hexadecimal digits
   std::string agent = {};                 // as `agent_of` made it: in the place of all others

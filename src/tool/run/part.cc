@@ -31,6 +31,7 @@ std::vector<std::string> Part::environment_of(std::uint32_t here) const {
                                fmt::format("HAMLYN_LOCAL_RANK={}", here),
                                fmt::format("HAMLYN_LOCAL_SIZE={}", block_.ranks),
                                "HAMLYN_JOB_SECRET=" + hex_of(secret_)};
+  if (options_.trusted_network) out.push_back("HAMLYN_TRUSTED_NETWORK=1");
   if (!options_.node.empty())
     out.push_back("HAMLYN_NODE=" + std::filesystem::absolute(options_.node).string());
   return out;
