@@ -160,7 +160,7 @@ void Machine<Port>::read_head(Kind kind, const Come& come) noexcept {
   };
   if (kind == Kind::returned) return read(returned_head_);
   if (kind == Kind::get) return read(get_head_);
-  read(long_head_);
+  if (is_long(kind)) read(long_head_);
 }
 
 template <class Port>
@@ -286,8 +286,9 @@ inline Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& c
     here = here && (!everywhere_ || pair.is_member);
   } else {
     offset = long_head_.offset, length = long_head_.length;
-    here = here && long_head_.segment == segment_number_ &&
-           (everywhere_ ? pair.is_member && has_come(pair, long_head_) : pair.window != nullptr);
+    here =
+        here && long_head_.segment == segment_number_ &&
+        (everywhere_ ? pair.is_member && has_come(pair, long_head_) && offset != 0 : pair.window != nullptr);
   }
   if (!here || offset >= segment_.size()) return out.may_reply ? Why::bad_offset : Why::reply_rejected;
   if (length > segment_.size() - offset) return out.may_reply ? Why::bad_length : Why::reply_rejected;
@@ -446,6 +447,8 @@ void Machine<Port>::hear_news(Other& pair, const Word& word, const Come& come) n
 template <class Port>
 void Machine<Port>::hear_grow(Other& pair) noexcept {
   if (std::exchange(pair.heard_grow, true)) return protest(pair);
+  tell(pair);  // the sender may wait for all room of the short one
+  if (pair.state != Other::State::open) return;
   Ticket longer;
   if (pair.way->lengthen(limits_.ring, longer)) {
     const WireTicket ticket = protocols::in_wire_order(on_wire(longer));

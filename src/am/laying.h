@@ -22,7 +22,8 @@ bool Machine<Port>::proves(const Other& pair, const Hello& hello) noexcept {
 // Keeps a message with its data, which leaves in pieces as there is room.
 template <class Port>
 Try Machine<Port>::keep_with_data(Other& pair, const Leaving& leaving, bool may_be_missing) noexcept {
-  if (leaving.data.size() > kMostMedium) ask_longer(pair);
+  // Two pieces of more than a half do not always fit the short ring with what is not told there.
+  if (leaving.data.size() > kMostMedium / 2) ask_longer(pair);
   const LongHead head =
       protocols::in_wire_order(LongHead{leaving.offset, leaving.data.size(), pair.segment.number, 0});
   if (const Try kept = keep(pair, behind_data(leaving, head)); kept != Try::ok) return kept;
@@ -62,6 +63,7 @@ Try Machine<Port>::reply_with_data(Delivery& to, Leaving leaving, bool may_be_mi
   const Try kept = keep_with_data(pair, leaving, may_be_missing);
   if (kept != Try::ok) return kept;
   pair.kept.back().data.own = std::move(copy);
+  if (to.kind == Kind::get) pair.kept.back().data.source = segment_number_;
   to.over = true;  // when it leaves
   ++pair.answered;
   ++statistics.replies;
@@ -78,12 +80,7 @@ Sent Machine<Port>::send_data(Other& pair, Kept& kept) noexcept {
     const std::size_t length = std::min(kMostMedium, data.bytes.size() - data.left);
     const PieceHead head = protocols::in_wire_order(PieceHead{kept.offset, data.left, data.segment});
     std::memcpy(scratch_.data(), &head, sizeof head);
-    std::byte* const to = scratch_.data() + sizeof head;
-    const std::byte* const from = data.bytes.data() + data.left;
-    if (!data.may_be_missing)
-      std::memcpy(to, from, length);
-    else if (!Port::Memory::read(to, reinterpret_cast<std::uintptr_t>(from), length))
-      return not_there(kept);
+    if (!read_piece(data, scratch_.data() + sizeof head, length)) return not_there(pair, kept);
     const Word word{.kind = Kind::piece};
     const Sent sent = give(pair, word, {scratch_.data(), sizeof head + length}, {.kind = Kind::piece});
     if (sent != Sent::ok) return sent;
@@ -92,9 +89,19 @@ Sent Machine<Port>::send_data(Other& pair, Kept& kept) noexcept {
   return Sent::ok;
 }
 
+// False: it is not there, or not in the segment any more.
+template <class Port>
+bool Machine<Port>::read_piece(const Kept::Data& data, std::byte* to, std::size_t length) const noexcept {
+  if (data.source != 0 && data.source != segment_number_) return false;
+  const auto from = reinterpret_cast<std::uintptr_t>(data.bytes.data()) + data.left;
+  if (data.may_be_missing) return Port::Memory::read(to, from, length);
+  std::memcpy(to, reinterpret_cast<const std::byte*>(from), length);
+  return true;
+}
+
 // The data that a get asks for is not there: the get goes back.
 template <class Port>
-Sent Machine<Port>::not_there(Kept& kept) noexcept {
+Sent Machine<Port>::not_there(Other& pair, Kept& kept) noexcept {
   ReturnedHead head;
   head.why = static_cast<std::uint8_t>(Why::bad_offset);
   head.operation = static_cast<std::uint8_t>(Operation::get);
@@ -104,6 +111,8 @@ Sent Machine<Port>::not_there(Kept& kept) noexcept {
   kept.bytes.erase(kept.bytes.begin() + sizeof head, kept.bytes.begin() + sizeof(LongHead));
   kept.kind = Kind::returned;
   kept.data = {};
+  --pair.answered;
+  --statistics.replies;
   ++statistics.rejected;
   return Sent::ok;
 }
@@ -114,12 +123,13 @@ bool Machine<Port>::is_kept(const Other& pair, std::uint64_t data) const noexcep
   return std::ranges::any_of(pair.kept, [&](const Kept& kept) { return kept.data.number == data; });
 }
 
-// A request that was not sent yet is not: its data is the caller's again.
+// A request that was not sent yet is not: its data is the caller's again. False: it has left.
 template <class Port>
-void Machine<Port>::drop_data(Other& pair, std::uint64_t data) noexcept {
-  if (!is_kept(pair, data)) return;
+bool Machine<Port>::drop_data(Other& pair, std::uint64_t data) noexcept {
+  if (!is_kept(pair, data)) return false;
   std::erase_if(pair.kept, [&](const Kept& kept) { return kept.data.number == data; });
   --pair.promised;
+  return true;
 }
 
 // Puts data that may not be there. out_of_bounds: it is not.
@@ -132,6 +142,7 @@ Status Machine<Port>::put_checked(Other& pair, const Leaving& leaving) noexcept 
     const std::span<const std::byte> piece{scratch_.data(), length};
     const Status put = pair.way->put_waiting(pair.segment_ticket, piece, leaving.offset + at);
     if (put != Status::ok) return put;
+    pair.put += length;
     at += length;
   }
   return Status::ok;

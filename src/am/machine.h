@@ -155,8 +155,9 @@ class Machine {
   Try begin_long(std::uint32_t index, Leaving& leaving, Moving& moving) noexcept;
   // pending, or how that ended.
   Status moved(const Moving& moving) noexcept;
-  // The data is the caller's again; the message does not leave.
-  void cancel(const Moving& moving) noexcept;
+  // The data is the caller's again. True: the message does not leave. A pair ends some of whose data has
+  // left: what lands of it is no whole message's. False: it has left, or has come back.
+  bool cancel(const Moving& moving) noexcept;
   // The message behind the data. `keep`: it is kept if there is no room.
   Try end_long(const Moving& moving, Leaving& leaving, bool keep) noexcept;
 
@@ -277,13 +278,15 @@ class Machine {
   void protest(Other& pair) noexcept;
 
   // --- laying.h
+  Try unless_lost(Delivery& to, Try replied) noexcept;
   Try begin_data(Other& pair, const Leaving& leaving, Moving& moving) noexcept;
   Try keep_with_data(Other& pair, const Leaving& leaving, bool may_be_missing) noexcept;
   Try reply_with_data(Delivery& to, Leaving leaving, bool may_be_missing) noexcept;
   Sent send_data(Other& pair, Kept& kept) noexcept;
-  Sent not_there(Kept& kept) noexcept;
+  bool read_piece(const Kept::Data& data, std::byte* to, std::size_t length) const noexcept;
+  Sent not_there(Other& pair, Kept& kept) noexcept;
   bool is_kept(const Other& pair, std::uint64_t data) const noexcept;
-  void drop_data(Other& pair, std::uint64_t data) noexcept;
+  bool drop_data(Other& pair, std::uint64_t data) noexcept;
   bool take_piece(Other& pair, const Come& come) noexcept;
   bool has_come(Other& pair, const LongHead& head) noexcept;
   Status put_checked(Other& pair, const Leaving& leaving) noexcept;

@@ -168,7 +168,7 @@ bool Endpoint::Inside::sleep(Call& call, Attempt attempt, Try& tried) noexcept {
     tried = attempt();
     return tried != Try::later ? Status::ok : Status::pending;
   };
-  return bundle.waiting.until(look, {}, call.cancels) == Status::ok;
+  return bundle.waiting.until(look, {}, call.cancels) != Status::cancelled;
 }
 
 template <class Attempt>
@@ -224,8 +224,8 @@ Result Endpoint::Inside::Of<Port>::request_long(std::uint32_t index, Leaving& le
   if (result == Result::ok)
     result = until_taken(call, [&] { return machine.end_long(moving, leaving, false); });
   if (result == Result::ok) return result;
-  if (const Entry entry(*this); entry) machine.cancel(moving);  // the data is the caller's again
-  return result;
+  if (const Entry entry(*this); entry && !machine.cancel(moving)) return Result::ok;
+  return result;  // the data is the caller's again
 }
 
 // Handles what has come: the other side's segment may be another now.

@@ -200,8 +200,8 @@ void Machine<Port>::learn(Other& pair, const Hello& hello) noexcept {
   pair.session = hello.session;
   pair.most = std::min({limits_.credits, std::uint32_t{hello.credits}, kMostCredits});
   pair.way->aim(pair.peer, pair.own_session, hello);
-  use_segment(pair, hello.segment);
   pair.is_member = proves(pair, hello);
+  use_segment(pair, hello.segment);
   pair.segment_owed |= everywhere_ && pair.is_member;  // what it was told before it had shown that
   pair.state = Other::State::open;
   pair.tag_fits = fits(pair.tag);
@@ -320,6 +320,7 @@ void Machine<Port>::use_segment(Other& pair, const SegmentNews& news) noexcept {
   // Bytes that were put there count.
   if (news.number == pair.segment.number && news.slot.bound == pair.segment.slot.bound) return;
   pair.segment = news;
+  if (is_everywhere(news) && !pair.is_member) pair.segment.slot.bound = 0;  // no such side would be given it
   pair.segment_ticket = ticket_of(news.slot, pair.peer, Ticket::kFast);
   pair.put = 0;
 }

@@ -64,6 +64,7 @@ struct Kept {
     std::span<const std::byte> bytes = {};
     std::unique_ptr<std::byte[]> own = {};  // where they are, if the message itself keeps them
     std::uint64_t segment = 0;              // number of the one that it is to land in
+    std::uint64_t source = 0;               // number of our own that it is in; 0: it is a caller's
     bool may_be_missing = false;            // an address that the other side has named
     std::size_t left = 0;                   // so many have left
   };

@@ -226,13 +226,18 @@ Status Machine<Port>::moved(const Moving& moving) noexcept {
 }
 
 template <class Port>
-void Machine<Port>::cancel(const Moving& moving) noexcept {
+bool Machine<Port>::cancel(const Moving& moving) noexcept {
   Other* const other = pair(moving.pair);
-  if (other == nullptr || other->way == nullptr) return port_.give_up(moving.handle);
+  if (other == nullptr || other->way == nullptr) {
+    port_.give_up(moving.handle);
+    return moving.data == 0;  // with data it has come back already
+  }
   if (moving.data != 0) return drop_data(*other, moving.data);
-  if (moving.handle.sequence != 0) other->way->cancel(moving.handle);
-  if (other->state != Other::State::open) return;
-  --other->promised;
+  if (other->state == Other::State::open) --other->promised;
+  if (moved(moving) != Status::pending) return true;
+  other->way->cancel(moving.handle);
+  end(*other, Why::unreachable);
+  return true;
 }
 
 template <class Port>
@@ -335,7 +340,7 @@ Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
     return Try::ok;
   }
   const bool may_be_missing = to.kind == Kind::get && everywhere_;
-  if (is_everywhere(pair.segment)) return reply_with_data(to, leaving, may_be_missing);
+  if (is_everywhere(pair.segment)) return unless_lost(to, reply_with_data(to, leaving, may_be_missing));
   const Status put = may_be_missing
                          ? put_checked(pair, leaving)
                          : pair.way->put_waiting(pair.segment_ticket, leaving.data, leaving.offset);
@@ -349,12 +354,21 @@ Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
     to.may_reply = false;
     return Try::ok;
   }
-  pair.put += leaving.data.size();
+  if (!may_be_missing) pair.put += leaving.data.size();
   const LongHead head =
       protocols::in_wire_order(LongHead{leaving.offset, leaving.data.size(), pair.segment.number, pair.put});
   Leaving last = behind_data(leaving, head);
   statistics.bytes += leaving.data.size();
-  return reply(to, last);
+  return unless_lost(to, reply(to, last));
+}
+
+// A get for whose answer there is no memory comes back: no handler hears of it here.
+template <class Port>
+Try Machine<Port>::unless_lost(Delivery& to, Try replied) noexcept {
+  if (replied != Try::resource || to.kind != Kind::get) return replied;
+  to.over = true;
+  reject(to, Why::congestion);
+  return Try::ok;
 }
 
 // --- what comes back

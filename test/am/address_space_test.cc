@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -85,6 +86,7 @@ class AmAddressSpace : public AmMachine {
     EXPECT_TRUE(std::ranges::all_of(memory(), [](std::byte each) { return each == std::byte{0}; }));
   }
 
+  std::deque<std::vector<std::byte>> segments_;
   std::span<std::byte> last;
   std::function<void(AmWorld::Machine::Delivery&)> answer;
 };
@@ -292,6 +294,121 @@ TEST_F(AmAddressSpace, refuses_pieces_that_no_honest_side_sends) {
   refused("nothing", true, {address(0), 0, 1}, 0);
   refused("too long", true, {address(0), 0, 1}, kMostMedium + 1);
   refused("with arguments", true, {address(0), 0, 1}, 8, 1);
+}
+
+// A process that is no member, and says that its data has come, or asks for ours, with a segment of its own.
+TEST_F(AmAddressSpace, believes_nobody_who_is_no_member) {
+  const auto bytes_of_head = [](const auto& head, std::size_t more = 0) {
+    std::vector<std::byte> out(sizeof head + more);
+    std::memcpy(out.data(), &head, sizeof head);
+    return out;
+  };
+  const Membership other{.secret = {1, 3}};
+  for (const int who : {0, 1, 2, 3}) {
+    SCOPED_TRACE(who);
+    const auto stranger = [&] {
+      begin();
+      if (who == 1) world->port(1).strangers = true;
+      if (who == 2) world->port(1).far = true;
+      if (who == 3) world->become(1, other);
+      give();
+      if (who == 0) world->become(1, std::nullopt);
+      std::vector<std::byte>& own = segments_.emplace_back(4096);
+      ASSERT_EQ(world->at(1).set_segment(own), Result::ok);
+      for (std::size_t at = 0; at != 3; ++at) {
+        world->at(at).set_tag(kTag);
+        world->at(at).set_handler(kAsk, true);
+      }
+      greet();
+      handled = {};
+    };
+    stranger();
+    forge({.kind = Kind::piece, .number = next()}, bytes_of_head(PieceHead{address(0), 0, 1}, 8));
+    EXPECT_FALSE(open());
+    EXPECT_TRUE(std::ranges::all_of(memory(), [](std::byte each) { return each == std::byte{0}; }));
+    for (const std::uint64_t length : {0u, 8u}) {
+      stranger();
+      forge({.kind = Kind::request_long, .handler = kAsk, .number = next()},
+            bytes_of_head(LongHead{address(0), length, 1, 0}));
+      EXPECT_EQ(handled[0], 0);
+      EXPECT_EQ(world->at(0).statistics.rejected, 1u);
+    }
+    stranger();
+    std::ranges::fill(memory(), std::byte{7});
+    get(address(0), 100, 0);
+    ASSERT_EQ(came_back.size(), 1u);
+    EXPECT_EQ(came_back[0].why, Why::bad_offset);
+    EXPECT_EQ(segments_.back(), std::vector<std::byte>(4096)) << "nothing of ours was sent";
+    came_back.clear();
+  }
+}
+
+// A process that is no member, and says that it gives all of its memory: nothing is kept for it.
+TEST_F(AmAddressSpace, is_taken_from_members_alone) {
+  greet();
+  world->port(1).strangers = true;
+  const SegmentNews news{{.bound = kEverywhere}, 9};
+  std::vector<std::byte> bytes(sizeof news);
+  std::memcpy(bytes.data(), &news, sizeof news);
+  pair().is_member = false;
+  forge({.kind = Kind::segment, .number = next()}, bytes);
+  EXPECT_TRUE(open());
+  const std::vector<std::byte> data = some(20'000);
+  Leaving leaving{
+      .kind = Kind::request_long, .handler = kAsk, .data = data, .offset = 64, .length = data.size()};
+  AmWorld::Machine::Moving moving;
+  Try tried = Try::later;
+  for (int i = 0; i != 10 && tried == Try::later; ++i) {
+    tried = world->at(0).begin_long(1, leaving, moving);
+    EXPECT_EQ(moving.data, 0u);
+    EXPECT_TRUE(pair().kept.empty());
+    world->settle();
+  }
+}
+
+// An asker that takes nothing, while the segment that it asks for changes: what was the segment may be freed.
+TEST_F(AmAddressSpace, is_read_no_more_when_it_is_taken_back) {
+  for (const bool everywhere : {true, false}) {
+    begin();
+    std::vector<std::byte> ordinary(40'000, std::byte{5});
+    ASSERT_EQ(world->at(0).set_segment(everywhere ? kAddressSpace : std::span(ordinary)), Result::ok);
+    ASSERT_EQ(world->at(1).set_segment(kAddressSpace), Result::ok);
+    greet();
+    const GetHead head{.source = everywhere ? address(0) : 0, .length = 40'000, .offset = address(10'000)};
+    Leaving leaving{.kind = Kind::get, .handler = kAsk, .head = std::as_bytes(std::span(&head, 1))};
+    leaving.length = 40'000;
+    ASSERT_EQ(world->at(1).request(0, leaving), Try::ok);
+    while (world->arrive()) {
+    }
+    while (world->poll(0)) {  // a part has left, which nobody has taken
+    }
+    EXPECT_FALSE(pair().kept.empty());
+    ASSERT_EQ(world->at(0).set_segment({}), Result::ok);
+    ordinary = {};
+    world->settle();
+    EXPECT_EQ(handled[1], 0);
+    ASSERT_EQ(came_back.size(), 1u);
+    EXPECT_EQ(came_back[0].operation, Operation::get);
+    came_back.clear();
+    EXPECT_EQ(world->at(1).translation(0)->pair->in_flight(), 0u);
+  }
+}
+
+// Of whatever length, when what the receiver has not told yet stands in the short ring.
+TEST_F(AmAddressSpace, is_reached_by_the_short_ring_whatever_stands_there) {
+  for (const std::size_t bytes : {2000u, 2048u, 2049u, 4073u, 4096u, 4097u})
+    for (int before = 60; before != 80; ++before) {
+      begin(1, {.credits = 512, .ring = 32768});
+      handled = {};
+      give();
+      greet();
+      for (int i = 0; i != before; ++i) {
+        ASSERT_EQ(ask(1, 0), Try::ok);
+        if (i % 8 == 7) world->settle();
+      }
+      send(address(1), some(bytes));
+      EXPECT_EQ(handled[0], before + 1);
+    }
 }
 
 TEST_F(AmAddressSpace, takes_no_message_whose_pieces_have_not_come) {

@@ -93,7 +93,9 @@ class AmPort {
     void done(const Record& record) { ring_[record.ring].free(record.taken); }
     Status put(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset,
                SendHandle& handle);
-    Status status(const SendHandle&) const noexcept { return Status::ok; }
+    Status status(const SendHandle& handle) const noexcept {
+      return handle.sequence != 0 ? Status::pending : Status::ok;
+    }
     Status put_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) {
       SendHandle handle;
       return put(ticket, data, offset, handle);
@@ -248,6 +250,12 @@ class AmWorld {
   }
   // Loses what is on its way.
   void lose() { flights.clear(); }
+  // An endpoint that begins anew, before it has greeted anybody, as a member of another job or of none.
+  void become(std::size_t i, const std::optional<Membership>& member) {
+    const Limits limits = machines[i]->limits();
+    machines[i] = nullptr;
+    machines[i] = std::make_unique<Machine>(*ports[i], limits, member);
+  }
   // A process ends: what it has said and was to hear is lost, and the others are told.
   void kill(std::size_t i) {
     ports[i]->dead = true;

@@ -288,6 +288,24 @@ TEST_F(AmMachine, data_that_moves_is_given_up_with_its_pair) {
   }
 }
 
+// A part of the data may have landed: later messages could not tell whether theirs has.
+TEST_F(AmMachine, a_pair_ends_whose_long_message_is_cancelled_on_its_way) {
+  std::vector<std::byte> segment(4096);
+  ASSERT_EQ(world->at(1).set_segment(segment), Result::ok);
+  world->settle();
+  const std::vector<std::byte> data(100);
+  Leaving leaving{.kind = Kind::request_long, .handler = kAsk, .data = data, .length = data.size()};
+  for (const std::uint64_t sequence : {0u, 5u}) {
+    AmWorld::Machine::Moving moving;
+    ASSERT_EQ(world->at(0).begin_long(1, leaving, moving), Try::ok);
+    moving.handle.sequence = sequence;  // 0: all of it has left
+    EXPECT_TRUE(world->at(0).cancel(moving));
+    EXPECT_EQ(pair().in_flight(), 0u);
+    EXPECT_EQ(open(), sequence == 0);
+    EXPECT_TRUE(came_back.empty());
+  }
+}
+
 // --- segments that change
 
 class AmSegments : public AmMachine {
