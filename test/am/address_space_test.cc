@@ -394,7 +394,7 @@ TEST_F(AmAddressSpace, is_read_no_more_when_it_is_taken_back) {
   }
 }
 
-// Of whatever length, when what the receiver has not told yet stands in the short ring.
+// Messages of any length, when what the receiver has not told yet stands in the short ring.
 TEST_F(AmAddressSpace, is_reached_by_the_short_ring_whatever_stands_there) {
   for (const std::size_t bytes : {2000u, 2048u, 2049u, 4073u, 4096u, 4097u})
     for (int before = 60; before != 80; ++before) {
