@@ -135,6 +135,7 @@ class AmPort {
     SendHandle handle;
     static_cast<void>(say(door, bytes, 0, handle));
   }
+  static constexpr std::uint32_t links_of_pair() noexcept { return 1; }
   void give_up(const SendHandle& handle) noexcept { given_up += handle.sequence != 0 ? 1 : 0; }
   Ticket door() const { return ticket(0, Ticket::kPosted, 4096); }
   std::uint64_t link(std::uint64_t peer);

@@ -443,7 +443,7 @@ TEST_F(Jobs, hosts_that_a_job_does_not_wait_for_are_refused) {
   for (const std::string& each : {host, std::string("\"bee\"")}) {
     const std::string told =
         R"({"ranks":2,"hosts":[)" + host + R"(],"at":)" + each +
-        R"(,"job":"alone","label":false,"bind":false,"token":"","program":["74727565"],"folder":"2f"})";
+        R"(,"job":"alone","label":false,"bind":false,"trusted_network":false,"token":"","program":["74727565"],"folder":"2f"})";
     const Finished finished = world.run({"run", "--agent", tool::hex_of(std::as_bytes(std::span(told)))});
     EXPECT_NE(finished.status, 0);
     EXPECT_NE(finished.err.find(each == host ? "waits for no such host" : "not one of the hosts"),

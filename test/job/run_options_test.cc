@@ -43,7 +43,7 @@ TEST(RunOptions, what_an_agent_is_told_comes_back_whole) {
   options.ranks = 5;
   options.hosts = {"ant", "bee"};
   options.job = "night";
-  options.label = true;
+  options.label = options.trusted_network = true;
   options.token = "00ff";
   options.program = {"./a b", "$HOME", "'\"\n", "", "\xff\xfe"};
   const std::string word = agent_of(options, "bee", "/some where\xff");
@@ -58,6 +58,7 @@ TEST(RunOptions, what_an_agent_is_told_comes_back_whole) {
   EXPECT_EQ(back.ranks, 5u);
   EXPECT_TRUE(back.label);
   EXPECT_FALSE(back.bind);
+  EXPECT_TRUE(back.trusted_network);
   for (const char* const wrong : {"", "7", "zz", "7b7d", "5b5d"})
     EXPECT_THROW(options_of(wrong, folder), Failure);
 }
