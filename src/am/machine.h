@@ -10,6 +10,7 @@
 //   Area    the memory of a segment.
 //   Window  what one other endpoint may write of it: a ticket for that, and how many bytes have landed.
 //   Memory  the whole address space as a segment (am/address_space.h).
+// A pair takes `links_of_pair` of what there are few of: VIs.
 // What comes is heard from the port, by whoever polls it: `hear`, `hear_hello` and so on.
 //
 // A message to another endpoint goes by a pair's way, is numbered, and is handled there in the order of the

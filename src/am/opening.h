@@ -163,7 +163,7 @@ template <class Port>
 auto Machine<Port>::welcome(std::uint64_t peer, const Hello& hello) noexcept -> Other* {
   const auto strangers = std::ranges::count_if(
       pairs_, [&](const auto& each) { return each.second->peer == peer && each.second->users == 0; });
-  if (pairs_.size() >= kMostPairs || strangers >= kMostOfOneProcess) {
+  if (pairs_.size() >= kMostPairs || strangers >= kMostOfOneProcess / port_.links_of_pair()) {
     refuse(ticket_of(hello.door, peer, Ticket::kPosted), hello.from, hello.session, Why::congestion);
     return nullptr;
   }

@@ -245,6 +245,7 @@ class SlotsPort {
   bool is_own_user(std::uint64_t peer) noexcept { return door_.is_own_user(peer); }
   bool is_far(std::uint64_t peer) noexcept { return door_.is_far(peer); }
   using Memory = AddressSpace;
+  static constexpr std::uint32_t links_of_pair() noexcept { return 1; }
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
 

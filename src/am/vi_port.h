@@ -317,6 +317,7 @@ class ViPort {
   bool is_own_user(std::uint64_t peer) noexcept { return door_.is_own_user(peer); }
   bool is_far(std::uint64_t peer) noexcept { return door_.is_far(peer); }
   using Memory = AddressSpace;
+  std::uint32_t links_of_pair() const noexcept { return static_cast<std::uint32_t>(lanes_of(way_)); }
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
 

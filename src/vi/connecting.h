@@ -155,11 +155,15 @@ void Machine<Port>::connect(Vi& vi, std::uint64_t peer, const Message& other) {
   regions_.each([&](MemoryHandle handle, Memory&) { offer(vi, handle); });
 }
 
+// Ends a connection here by `end`, and tells the other side. Without memory for that, too, it has ended.
 template <class Port>
-void Machine<Port>::part(Vi& vi, Reason reason) {
+template <class End>
+void Machine<Port>::part(Vi& vi, Reason reason, End end) {
   Message out = to_other(vi, Say::disconnect);
   out.detail = static_cast<std::uint16_t>(reason);
-  outbox_.add(vi.other.door, out);
+  const Ticket door = vi.other.door;
+  end();
+  outbox_.add(door, out);
 }
 
 // Nothing lands any more, and all work comes back.
@@ -176,10 +180,11 @@ void Machine<Port>::leave(Vi& vi) {
 
 template <class Port>
 void Machine<Port>::break_off(Vi& vi, Reason reason) {
-  part(vi, reason);
-  vi.state = State::error;
-  vi.parted = Reason::broken;
-  leave(vi);
+  part(vi, reason, [&] {
+    vi.state = State::error;
+    vi.parted = Reason::broken;
+    leave(vi);
+  });
   fault({.fault = Fault::connection_lost, .vi = vi.number});
 }
 

@@ -312,8 +312,10 @@ class Machine {
   Result disconnect(std::uint32_t number, bool tells = true) {
     Vi* const vi = vis_.find(number);
     if (vi == nullptr) return Result::invalid_parameter;
-    if (vi->state == State::connected && tells) part(*vi, Reason::done);
-    to_idle(*vi);
+    if (vi->state == State::connected && tells)
+      part(*vi, Reason::done, [&] { to_idle(*vi); });
+    else
+      to_idle(*vi);
     return Result::success;
   }
 
@@ -397,10 +399,15 @@ class Machine {
   // Ends all connections: the other sides are told, as far as they can be at once.
   void close() {
     vis_.each([&](std::uint32_t, Vi& vi) {
-      if (vi.state == State::connected) part(vi, Reason::done);
-      close_inbox(vi);
-      vi.other.windows.clear();
-      vi.other.landings.clear();
+      const auto end = [&] {
+        close_inbox(vi);
+        vi.other.windows.clear();
+        vi.other.landings.clear();
+      };
+      if (vi.state == State::connected)
+        part(vi, Reason::done, end);
+      else
+        end();
     });
     step();
   }
@@ -584,7 +591,8 @@ class Machine {
   void answer(std::uint64_t peer, const Message& to, Say what);
   void never(const Ticket& to, const Message& lost);
   void connect(Vi& vi, std::uint64_t peer, const Message& other);
-  void part(Vi& vi, Reason reason);
+  template <class End>
+  void part(Vi& vi, Reason reason, End end);
   // The connection is over, and the VI in the state `error`.
   void break_off(Vi& vi, Reason reason);
   void lose(Vi& vi, Reason reason);
