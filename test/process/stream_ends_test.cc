@@ -398,9 +398,15 @@ TEST_F(Streams, a_sender_that_is_dead_when_its_opening_is_seen_holds_up_nobody) 
   EXPECT_EQ(comes.wait(), 0);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr unsigned kDeaths = 60;  // a sanitized process takes longer to come and to go
+#else
+constexpr unsigned kDeaths = 200;
+#endif
+
 TEST_F(Streams, a_sender_may_die_at_any_instant) {
-  const unsigned deaths = nodes == nullptr ? 200 : 20;  // each takes a while there
-  std::vector<std::unique_ptr<Actor>> senders;          // forked before there is a thread
+  const unsigned deaths = nodes == nullptr ? kDeaths : 20;  // each takes a while there
+  std::vector<std::unique_ptr<Actor>> senders;              // forked before there is a thread
   for (unsigned i = 0; i < deaths; ++i) {
     senders.push_back(std::make_unique<Actor>([&](Line& line) {
       const auto seed = line.take<Seed>();
