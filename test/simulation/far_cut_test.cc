@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::uint64_t kDead = ofi::Limits{}.dead;
 constexpr std::uint64_t kStep = 50'000;  // virtual time between two runs
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kCutSeeds = 1;  // each takes these builds half a minute
+#else
+constexpr std::uint64_t kCutSeeds = 5;
+#endif
 
 class FarCut : public FarLink {
  protected:
@@ -84,7 +89,7 @@ class FarCut : public FarLink {
 };
 
 TEST_F(FarCut, of_less_than_what_is_deadly_ends_no_busy_link) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kCutSeeds; ++seed) {
     for (const std::uint64_t tenths : {2u, 5u, 9u}) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", a cut of " << tenths << " tenths");
       begin(seed);
@@ -98,7 +103,7 @@ TEST_F(FarCut, of_less_than_what_is_deadly_ends_no_busy_link) {
 }
 
 TEST_F(FarCut, of_less_than_what_is_deadly_ends_no_quiet_link) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 4 * kCutSeeds; ++seed) {
     for (const std::uint64_t tenths : {2u, 5u, 9u}) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", a cut of " << tenths << " tenths");
       begin(seed);
