@@ -105,6 +105,9 @@ struct SegmentNews {
 };
 inline constexpr std::uint64_t kEverywhere = ~std::uint64_t{0};
 inline bool is_everywhere(const SegmentNews& news) noexcept { return news.slot.bound == kEverywhere; }
+inline bool is_address_space(std::span<const std::byte> segment) noexcept {
+  return segment.data() == kAddressSpace.data() && segment.size() == kAddressSpace.size();
+}
 
 // To the door of an endpoint: an endpoint would send there, and says where it can be sent to itself.
 struct Hello {

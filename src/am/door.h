@@ -9,6 +9,7 @@
 
 #include "am/am_wire.h"
 #include "base/namespaces.h"
+#include "base/random.h"
 #include "hamlyn/core/interface.h"
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/posted_slot.h"
@@ -47,6 +48,8 @@ class Door {
   Ticket ticket() const { return slot_.ticket(); }
   std::uint32_t number() const { return slot_.number(); }
   std::uint64_t link(std::uint64_t peer) noexcept { return library::link_now(interface_, peer).serial; }
+  // Never 0.
+  static std::uint64_t random() { return base::random_key() | 1; }
   // Whether the node attests that user of the other side.
   bool is_own_user(std::uint64_t peer) noexcept {
     return library::link_now(interface_, peer).uid == ::geteuid();

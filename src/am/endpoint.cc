@@ -252,7 +252,7 @@ Result Endpoint::set_hooks(Hook before, Hook after) noexcept {
 }
 
 Result Endpoint::set_segment(std::span<std::byte> memory) noexcept {
-  const bool all = memory.data() == kAddressSpace.data() && memory.size() == kAddressSpace.size();
+  const bool all = internal_::am::is_address_space(memory);
   return inside_->locked([&](auto& of) {
     if (all && (!of.machine.is_member() || !internal_::am::AddressSpace::is_dumpable()))
       return Result::bad_argument;

@@ -283,16 +283,16 @@ inline Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& c
   if (word.kind == Kind::get) {
     offset = get_head_.source, length = get_head_.length;
     out.offset = get_head_.offset;
-    here = here && (!everywhere_ || pair.is_member);
+    here = here && (!gives_all() || pair.is_member);
   } else {
     offset = long_head_.offset, length = long_head_.length;
     here =
         here && long_head_.segment == segment_number_ &&
-        (everywhere_ ? pair.is_member && has_come(pair, long_head_) && offset != 0 : pair.window != nullptr);
+        (gives_all() ? pair.is_member && has_come(pair, long_head_) && offset != 0 : pair.window != nullptr);
   }
   if (!here || offset >= segment_.size()) return out.may_reply ? Why::bad_offset : Why::reply_rejected;
   if (length > segment_.size() - offset) return out.may_reply ? Why::bad_length : Why::reply_rejected;
-  out.data = everywhere_ ? std::span(reinterpret_cast<std::byte*>(offset), length)
+  out.data = gives_all() ? std::span(reinterpret_cast<std::byte*>(offset), length)
                          : segment_.subspan(offset, length);
   return Why::none;
 }

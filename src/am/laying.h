@@ -13,15 +13,15 @@ template <class Port>
 bool Machine<Port>::proves(const Other& pair, const Hello& hello) noexcept {
   if (!member_) return false;
   const Greeting greeting{pair.peer, hello.from, interface_of(name_), own_, hello.session};
-  return hello.proof == proof_of(*member_, greeting) && port_.is_own_user(pair.peer) &&
-         (member_->trusted_network || !port_.is_far(pair.peer));
+  return hello.proof == proof_of(*member_, greeting) && port_.door().is_own_user(pair.peer) &&
+         (member_->trusted_network || !port_.door().is_far(pair.peer));
 }
 
 // --- what leaves
 
 // Keeps a message with its data, which leaves in pieces as there is room.
 template <class Port>
-Try Machine<Port>::keep_with_data(Other& pair, const Leaving& leaving, bool may_be_missing) noexcept {
+Try Machine<Port>::keep_with_data(Other& pair, const Leaving& leaving) noexcept {
   // Two pieces of more than a half do not always fit the short ring with what is not told there.
   if (leaving.data.size() > kMostMedium / 2) ask_longer(pair);
   const LongHead head =
@@ -32,13 +32,12 @@ Try Machine<Port>::keep_with_data(Other& pair, const Leaving& leaving, bool may_
   last.data.number = ++pair.last_data;
   last.data.bytes = leaving.data;
   last.data.segment = pair.segment.number;
-  last.data.may_be_missing = may_be_missing;
   return Try::ok;
 }
 
 template <class Port>
 Try Machine<Port>::begin_data(Other& pair, const Leaving& leaving, Moving& moving) noexcept {
-  if (const Try kept = keep_with_data(pair, leaving, false); kept != Try::ok) return kept;
+  if (const Try kept = keep_with_data(pair, leaving); kept != Try::ok) return kept;
   ++pair.promised;  // until it leaves
   ++statistics.requests;
   statistics.bytes += leaving.data.size();
@@ -49,7 +48,7 @@ Try Machine<Port>::begin_data(Other& pair, const Leaving& leaving, Moving& movin
 
 // Data of a get is sent from where it is; that of a reply is the caller's again, and is copied.
 template <class Port>
-Try Machine<Port>::reply_with_data(Delivery& to, Leaving leaving, bool may_be_missing) noexcept {
+Try Machine<Port>::reply_with_data(Delivery& to, Leaving leaving) noexcept {
   Other& pair = *to.pair;
   std::unique_ptr<std::byte[]> copy;
   if (to.kind != Kind::get && !leaving.data.empty()) {
@@ -60,7 +59,7 @@ Try Machine<Port>::reply_with_data(Delivery& to, Leaving leaving, bool may_be_mi
   }
   leaving.closes = true;
   to.may_reply = false;
-  const Try kept = keep_with_data(pair, leaving, may_be_missing);
+  const Try kept = keep_with_data(pair, leaving);
   if (kept != Try::ok) return kept;
   pair.kept.back().data.own = std::move(copy);
   if (to.kind == Kind::get) pair.kept.back().data.source = segment_number_;
@@ -92,9 +91,10 @@ Sent Machine<Port>::send_data(Other& pair, Kept& kept) noexcept {
 // False: it is not there, or not in the segment any more.
 template <class Port>
 bool Machine<Port>::read_piece(const Kept::Data& data, std::byte* to, std::size_t length) const noexcept {
-  if (data.source != 0 && data.source != segment_number_) return false;
+  const bool ours = data.source != 0;
+  if (ours && data.source != segment_number_) return false;
   const auto from = reinterpret_cast<std::uintptr_t>(data.bytes.data()) + data.left;
-  if (data.may_be_missing) return Port::Memory::read(to, from, length);
+  if (ours && gives_all()) return Port::Memory::read(to, from, length);
   std::memcpy(to, reinterpret_cast<const std::byte*>(from), length);
   return true;
 }
@@ -140,9 +140,7 @@ Status Machine<Port>::put_checked(Other& pair, const Leaving& leaving) noexcept 
     const auto from = reinterpret_cast<std::uintptr_t>(leaving.data.data() + at);
     if (!Port::Memory::read(scratch_.data(), from, length)) return Status::out_of_bounds;
     const std::span<const std::byte> piece{scratch_.data(), length};
-    const Status put = pair.way->put_waiting(pair.segment_ticket, piece, leaving.offset + at);
-    if (put != Status::ok) return put;
-    pair.put += length;
+    if (const Status landed = put(pair, piece, leaving.offset + at); landed != Status::ok) return landed;
     at += length;
   }
   return Status::ok;
@@ -155,7 +153,7 @@ template <class Port>
 bool Machine<Port>::take_piece(Other& pair, const Come& come) noexcept {
   const auto head = *protocols::copy_of<PieceHead>(come.bytes.first(sizeof(PieceHead)));
   if (head.segment != segment_number_) return head.segment < segment_number_;  // the segment has changed
-  if (!everywhere_ || !pair.is_member) return false;
+  if (!gives_all() || !pair.is_member) return false;
   if (head.at == 0) pair.laid = {.offset = head.offset};
   if (head.offset != pair.laid.offset || head.at != pair.laid.bytes) return false;
   const std::span<const std::byte> data = come.bytes.subspan(sizeof(PieceHead));

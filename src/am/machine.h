@@ -11,7 +11,7 @@
 //   Window  what one other endpoint may write of it: a ticket for that, and how many bytes have landed.
 //   Memory  the whole address space as a segment (am/address_space.h).
 // A pair takes `links_of_pair` of what there are few of: VIs.
-// What comes is heard from the port, by whoever polls it: `hear`, `hear_hello` and so on.
+// Messages and news are heard from the port, by whoever polls it: `hear`, `hear_hello` and so on.
 //
 // A message to another endpoint goes by a pair's way, is numbered, and is handled there in the order of the
 // numbers. Each message says how many of the other side's are done. So it gives back credits, and the room
@@ -97,13 +97,13 @@ class Machine {
 
   // Throws Error, std::bad_alloc.
   Machine(Port& port, const Limits& limits, const std::optional<Membership>& member = {})
-      : port_(port), limits_(limits), member_(member), own_(port.random()) {
+      : port_(port), limits_(limits), member_(member), own_(port.door().random()) {
     translations_.resize(kFirstTranslations);
-    name_ = name_of(port_.door(), own_);
+    name_ = name_of(port_.door().ticket(), own_);
   }
   ~Machine() {
     for (const auto& [number, pair] : pairs_)
-      if (pair->hello_under_way) port_.unsay(pair->hello_handle);  // it stands in the pair
+      if (pair->hello_under_way) port_.door().unsay(pair->hello_handle);  // it stands in the pair
   }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -145,6 +145,7 @@ class Machine {
   // the caller has seen to.
   Result set_segment(std::span<std::byte> memory);
   bool is_member() const noexcept { return member_.has_value(); }
+  bool gives_all() const noexcept { return is_address_space(segment_); }
   std::span<std::byte> segment() const noexcept { return segment_; }
 
   // --- what leaves
@@ -180,7 +181,7 @@ class Machine {
   // peer 0: of any.
   void hear_link_ended(std::uint64_t peer) noexcept;
   // Nothing comes by a pair's way any more.
-  void hear_way_ended(Other& pair, Why why) noexcept { end(pair, why); }
+  void hear_way_ended(Other& pair, Sent sent) noexcept { end(pair, why_over(pair, sent)); }
   // By a pair's way has come what is no message. No delivery.
   bool hear_lie(Other& pair) noexcept {
     protest(pair);
@@ -281,8 +282,8 @@ class Machine {
   // --- laying.h
   Try unless_lost(Delivery& to, Try replied) noexcept;
   Try begin_data(Other& pair, const Leaving& leaving, Moving& moving) noexcept;
-  Try keep_with_data(Other& pair, const Leaving& leaving, bool may_be_missing) noexcept;
-  Try reply_with_data(Delivery& to, Leaving leaving, bool may_be_missing) noexcept;
+  Try keep_with_data(Other& pair, const Leaving& leaving) noexcept;
+  Try reply_with_data(Delivery& to, Leaving leaving) noexcept;
   Sent send_data(Other& pair, Kept& kept) noexcept;
   bool read_piece(const Kept::Data& data, std::byte* to, std::size_t length) const noexcept;
   Sent not_there(Other& pair, Kept& kept) noexcept;
@@ -290,6 +291,7 @@ class Machine {
   bool drop_data(Other& pair, std::uint64_t data) noexcept;
   bool take_piece(Other& pair, const Come& come) noexcept;
   bool has_come(Other& pair, const LongHead& head) noexcept;
+  Status put(Other& pair, std::span<const std::byte> data, std::uint64_t offset) noexcept;
   Status put_checked(Other& pair, const Leaving& leaving) noexcept;
   bool proves(const Other& pair, const Hello& hello) noexcept;
 
@@ -324,7 +326,6 @@ class Machine {
   std::vector<Other*> restless_;
   std::deque<Returned> returned_;
   std::span<std::byte> segment_;
-  bool everywhere_ = false;  // the segment is the whole address space
   std::uint64_t segment_number_ = 0;
   std::unique_ptr<typename Port::Area> area_;  // the segment's
   alignas(64) std::array<std::byte, kMostBytes> scratch_;

@@ -18,7 +18,7 @@ auto Machine<Port>::make_pair(const Name& name) -> Other& {
   } while (out.number == 0 || pairs_.contains(out.number));
   out.name = name;
   out.peer = interface_of(name);
-  out.own_session = port_.random();
+  out.own_session = port_.door().random();
   out.way = port_.make_way(&out, limits_);
   restless_.reserve(4 * (pairs_.size() + 2));
   pairs_.emplace(out.number, std::move(made));
@@ -39,18 +39,18 @@ void Machine<Port>::greet(Other& pair) noexcept {
               .from = own_,
               .to = number_of(pair.name),
               .session = pair.own_session,
-              .door = on_wire(port_.door()),
+              .door = on_wire(port_.door().ticket()),
               .segment = news_of(pair)};
   if (member_)
     hello.proof = proof_of(*member_, {interface_of(name_), own_, pair.peer, hello.to, hello.session});
   pair.way->describe(hello);
   pair.hello = protocols::in_wire_order(hello);
-  switch (port_.say(door_of(pair.name), std::as_bytes(std::span(&pair.hello, 1)), pair.number,
-                    pair.hello_handle)) {
+  switch (port_.door().say(door_of(pair.name), std::as_bytes(std::span(&pair.hello, 1)), pair.number,
+                           pair.hello_handle)) {
     case Status::pending:
       pair.hello_under_way = true;
       pair.segment_owed = false;
-      if (pair.link == 0) pair.link = port_.link(pair.peer);  // 0: that is being made
+      if (pair.link == 0) pair.link = port_.door().link(pair.peer);  // 0: that is being made
       return;
     case Status::ok:
       pair.hello_owed = pair.segment_owed = false;
@@ -62,7 +62,7 @@ void Machine<Port>::greet(Other& pair) noexcept {
       return;
     case Status::refused:
     case Status::stale:
-      end(pair, port_.link(pair.peer) != 0 ? Why::bad_endpoint : Why::unreachable);
+      end(pair, port_.door().link(pair.peer) != 0 ? Why::bad_endpoint : Why::unreachable);
       return;
     default:
       end(pair, Why::unreachable);
@@ -73,7 +73,7 @@ void Machine<Port>::greet(Other& pair) noexcept {
 // one or not. False: there is none any more, and the pair has ended.
 template <class Port>
 bool Machine<Port>::has_link(Other& pair) noexcept {
-  const std::uint64_t now = port_.link(pair.peer);
+  const std::uint64_t now = port_.door().link(pair.peer);
   if (now == 0) end(pair, Why::unreachable);
   if (pair.link == 0) pair.link = now;
   return now != 0;
@@ -183,7 +183,7 @@ void Machine<Port>::refuse(const Ticket& door, std::uint64_t to, std::uint64_t s
   const Hello answer = protocols::in_wire_order(
       Hello{.why = static_cast<std::uint16_t>(why), .from = own_, .to = to, .session = session});
   // If that finds no room, who asks waits until it ends, or we do.
-  port_.say_once(door, std::as_bytes(std::span(&answer, 1)));
+  port_.door().say_once(door, std::as_bytes(std::span(&answer, 1)));
 }
 
 // The endpoint goes now. Those whose ring had no room for the news hear it at their door.
@@ -202,7 +202,7 @@ void Machine<Port>::learn(Other& pair, const Hello& hello) noexcept {
   pair.way->aim(pair.peer, pair.own_session, hello);
   pair.is_member = proves(pair, hello);
   use_segment(pair, hello.segment);
-  pair.segment_owed |= everywhere_ && pair.is_member;  // what it was told before it had shown that
+  pair.segment_owed |= gives_all() && pair.is_member;  // what it was told before it had shown that
   pair.state = Other::State::open;
   pair.tag_fits = fits(pair.tag);
   mark(pair);
@@ -213,7 +213,7 @@ void Machine<Port>::hear_link_ended(std::uint64_t peer) noexcept {
   for (auto& [number, pair] : pairs_) {
     if (pair->state == Other::State::ended || pair->link == 0) continue;  // of a greeting its own end tells
     if (peer != 0 && pair->peer != peer) continue;
-    if (port_.link(pair->peer) != pair->link) end(*pair, Why::unreachable);
+    if (port_.door().link(pair->peer) != pair->link) end(*pair, Why::unreachable);
   }
 }
 
@@ -225,7 +225,7 @@ void Machine<Port>::end(Other& pair, Why why) noexcept {
   pair.why = why;
   give_up_requests(pair, why);
   pair.early.clear();
-  if (pair.hello_under_way) port_.unsay(pair.hello_handle);
+  if (pair.hello_under_way) port_.door().unsay(pair.hello_handle);
   pair.hello_under_way = false;
   mark(pair);
   let_go(pair);
@@ -278,22 +278,20 @@ void Machine<Port>::open_window(Other& pair) noexcept {
 
 template <class Port>
 SegmentNews Machine<Port>::news_of(Other& pair) noexcept {
-  if (everywhere_) return {{.bound = pair.is_member ? kEverywhere : 0}, segment_number_};
+  if (gives_all()) return {{.bound = pair.is_member ? kEverywhere : 0}, segment_number_};
   return {pair.window != nullptr ? on_wire(pair.window->ticket()) : WireTicket{}, segment_number_};
 }
 
 template <class Port>
 Result Machine<Port>::set_segment(std::span<std::byte> memory) {
   std::unique_ptr<typename Port::Area> area;
-  const bool everywhere = memory.data() == kAddressSpace.data() && memory.size() == kAddressSpace.size();
-  if (!memory.empty() && !everywhere) {
+  if (!memory.empty() && !is_address_space(memory)) {
     area = port_.make_area(memory);
     if (area == nullptr) return Result::bad_argument;
   }
   for (auto& [number, pair] : pairs_) pair->window.reset();
   area_ = std::move(area);
   segment_ = memory;
-  everywhere_ = everywhere;
   ++segment_number_;
   for (auto& [number, pair] : pairs_) {
     if (pair->state == Other::State::ended) continue;

@@ -22,11 +22,9 @@ namespace hamlyn::internal_::am {
 enum class Sent : std::uint8_t {
   ok,
   no_room,
-  gone,   // the slot is not there any more, though the link is: the other endpoint has gone
+  gone,   // the slot or the VI is not there any more: if the link is, the other endpoint has gone
   ended,  // there is no link
 };
-// Why a pair ends by which nothing can be sent.
-constexpr Why why_of(Sent sent) noexcept { return sent == Sent::gone ? Why::bad_endpoint : Why::unreachable; }
 constexpr bool is_over(Sent sent) noexcept { return sent == Sent::gone || sent == Sent::ended; }
 
 // A message that has come by a way.
@@ -65,7 +63,6 @@ struct Kept {
     std::unique_ptr<std::byte[]> own = {};  // where they are, if the message itself keeps them
     std::uint64_t segment = 0;              // number of the one that it is to land in
     std::uint64_t source = 0;               // number of our own that it is in; 0: it is a caller's
-    bool may_be_missing = false;            // an address that the other side has named
     std::size_t left = 0;                   // so many have left
   };
   Data data = {};

@@ -81,7 +81,8 @@ __attribute__((always_inline)) inline Sent Machine<Port>::transmit(Other& pair,
 // Why a pair ends by which nothing can be sent. There may be a later link, by which its slots are gone too.
 template <class Port>
 Why Machine<Port>::why_over(const Other& pair, Sent sent) noexcept {
-  return sent == Sent::gone && port_.link(pair.peer) == pair.link ? Why::bad_endpoint : Why::unreachable;
+  return sent == Sent::gone && port_.door().link(pair.peer) == pair.link ? Why::bad_endpoint
+                                                                         : Why::unreachable;
 }
 
 // Notes that a word has said all that was owed.
@@ -339,27 +340,32 @@ Try Machine<Port>::reply_long(Delivery& to, const Leaving& leaving) noexcept {
     cannot_land(to, leaving, leaving.offset >= size ? Why::bad_offset : Why::bad_length);
     return Try::ok;
   }
-  const bool may_be_missing = to.kind == Kind::get && everywhere_;
-  if (is_everywhere(pair.segment)) return unless_lost(to, reply_with_data(to, leaving, may_be_missing));
-  const Status put = may_be_missing
-                         ? put_checked(pair, leaving)
-                         : pair.way->put_waiting(pair.segment_ticket, leaving.data, leaving.offset);
+  if (is_everywhere(pair.segment)) return unless_lost(to, reply_with_data(to, leaving));
+  const Status landed = to.kind == Kind::get && gives_all() ? put_checked(pair, leaving)
+                                                            : put(pair, leaving.data, leaving.offset);
   // News of another segment are on their way, or the data is not there.
-  if (put == Status::refused || put == Status::stale || put == Status::out_of_bounds) {
+  if (landed == Status::refused || landed == Status::stale || landed == Status::out_of_bounds) {
     cannot_land(to, leaving, Why::bad_offset);
     return Try::ok;
   }
-  if (put != Status::ok) {
+  if (landed != Status::ok) {
     end(pair, Why::unreachable);
     to.may_reply = false;
     return Try::ok;
   }
-  if (!may_be_missing) pair.put += leaving.data.size();
   const LongHead head =
       protocols::in_wire_order(LongHead{leaving.offset, leaving.data.size(), pair.segment.number, pair.put});
   Leaving last = behind_data(leaving, head);
   statistics.bytes += leaving.data.size();
   return unless_lost(to, reply(to, last));
+}
+
+// Puts data into the other side's segment, and waits until it has left.
+template <class Port>
+Status Machine<Port>::put(Other& pair, std::span<const std::byte> data, std::uint64_t offset) noexcept {
+  const Status landed = pair.way->put_waiting(pair.segment_ticket, data, offset);
+  if (landed == Status::ok) pair.put += data.size();
+  return landed;
 }
 
 // A get for whose answer there is no memory comes back: no handler hears of it here.

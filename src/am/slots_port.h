@@ -17,7 +17,6 @@
 #include "am/machine.h"
 #include "am/ring.h"
 #include "base/namespaces.h"
-#include "base/random.h"
 #include "hamlyn/core/message_area.h"
 #include "hamlyn/core/notification_queue.h"
 #include "hamlyn/core/slot.h"
@@ -25,6 +24,7 @@
 #include "hamlyn/values/put.h"
 #include "library/slot_number.h"
 #include "library/wait/waiting.h"
+#include "library/with_memory.h"
 
 namespace hamlyn::internal_::am {
 
@@ -191,7 +191,7 @@ class SlotsPort {
       Slot slot;
     };
 
-    Sent how(Status status) noexcept {
+    static Sent how(Status status) noexcept {
       switch (status) {
         case Status::ok:
           return Sent::ok;
@@ -201,7 +201,7 @@ class SlotsPort {
           return Sent::no_room;
         case Status::refused:  // the slot, or a link
         case Status::stale:
-          return port_.link(to_.interface) != 0 ? Sent::gone : Sent::ended;
+          return Sent::gone;
         default:
           return Sent::ended;
       }
@@ -223,31 +223,18 @@ class SlotsPort {
   }
   // Null: the memory is not there, or not to be written, or there is none for it.
   std::unique_ptr<Area> make_area(std::span<std::byte> memory) noexcept {
-    return made([&] { return std::make_unique<Area>(interface_, memory); });
+    return library::or_null([&] { return std::make_unique<Area>(interface_, memory); });
   }
   std::unique_ptr<Window> make_window(Area& area, std::span<std::byte> memory) noexcept {
-    return made([&] { return std::make_unique<Window>(area, first_, memory); });
-  }
-  Status say(const Ticket& door, std::span<const std::byte> bytes, std::uint64_t token,
-             SendHandle& handle) noexcept {
-    return door_.say(door, bytes, token, handle);
-  }
-  void unsay(const SendHandle& handle) noexcept { door_.unsay(handle); }
-  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
-    door_.say_once(door, bytes);
+    return library::or_null([&] { return std::make_unique<Window>(area, first_, memory); });
   }
   // Nothing reads that data any more, whose way has gone.
   void give_up(const SendHandle& handle) noexcept {
     if (handle.sequence != 0) static_cast<void>(terminus_.cancel(handle));  // or it is over
   }
-  Ticket door() const { return door_.ticket(); }
-  std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
-  bool is_own_user(std::uint64_t peer) noexcept { return door_.is_own_user(peer); }
-  bool is_far(std::uint64_t peer) noexcept { return door_.is_far(peer); }
+  Door& door() noexcept { return door_; }
   using Memory = AddressSpace;
   static constexpr std::uint32_t links_of_pair() noexcept { return 1; }
-  // Never 0.
-  static std::uint64_t random() { return base::random_key() | 1; }
 
   // --- what the queues tell
 
@@ -320,15 +307,6 @@ class SlotsPort {
     by_slot_[index] = landing;
   }
   void forget(std::uint32_t slot) noexcept { by_slot_[library::slot_index(slot)] = {}; }
-
-  template <class Make>
-  static auto made(Make make) noexcept -> decltype(make()) {
-    try {
-      return make();
-    } catch (const std::exception&) {
-      return nullptr;
-    }
-  }
 
   Interface& interface_;
   std::deque<Hall> halls_;

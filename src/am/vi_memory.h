@@ -1,19 +1,75 @@
 #pragma once
-// Registrations of callers' memory, from which long messages leave, found again by its address.
+// Memory of an endpoint over VIs, registered with its NIC: callers' memory, from which long messages leave,
+// and the segment.
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iterator>
 #include <map>
+#include <new>
 #include <span>
 
 #include "base/namespaces.h"
+#include "hamlyn/values/ticket.h"
 #include "vi/machine.h"
 #include "vi/port.h"
 
 namespace hamlyn::internal_::am {
 
 using Nic = vi::Machine<vi::Port>;
+
+// Sends what can leave.
+inline void step_of(Nic& nic) noexcept {
+  try {
+    nic.step();
+  } catch (const std::exception&) {  // no memory: what was said is as if it had been lost
+  }
+}
+
+// A segment: memory that the other sides of all VIs may write to.
+class ViArea {
+ public:
+  // Throws std::bad_alloc; as much, too, if not all of it is there and writable.
+  ViArea(Nic& nic, vi::Tag tag, std::span<std::byte> memory) : nic_(nic), memory_(memory) {
+    if (nic_.register_memory(memory, {.tag = tag, .rdma_write = true}, handle_) != vi::Result::success)
+      throw std::bad_alloc();
+    step_of(nic_);
+  }
+  ~ViArea() {
+    try {
+      static_cast<void>(nic_.deregister_memory(memory_.data(), handle_));
+    } catch (const std::exception&) {  // nobody could be told that their right has gone, which has
+    }
+    step_of(nic_);
+  }
+  ViArea(const ViArea&) = delete;
+  ViArea& operator=(const ViArea&) = delete;
+  // Its address as the key, its handle as the slot.
+  Ticket ticket() const noexcept {
+    Ticket out;
+    out.key = reinterpret_cast<std::uintptr_t>(memory_.data());
+    out.slot = handle_;
+    out.bound = memory_.size();
+    return out;
+  }
+
+ private:
+  Nic& nic_;
+  const std::span<std::byte> memory_;
+  vi::MemoryHandle handle_ = 0;
+};
+
+// Right of one other endpoint to the segment: all have one and the same.
+class ViWindow {
+ public:
+  explicit ViWindow(const ViArea& area) noexcept : ticket_(area.ticket()) {}
+  const Ticket& ticket() const noexcept { return ticket_; }
+  // A VI keeps the order: what was written before a message has landed.
+  static constexpr std::uint64_t landed() noexcept { return ~std::uint64_t{0}; }
+
+ private:
+  const Ticket ticket_;
+};
 
 // Memory stays registered when its owner has freed it: nothing is pinned by that, and nobody else may write
 // or read there.

@@ -23,9 +23,9 @@
 #include "am/vi_memory.h"
 #include "am/vi_word.h"
 #include "base/namespaces.h"
-#include "base/random.h"
 #include "library/wait/deadline.h"
 #include "library/wait/waiting.h"
+#include "library/with_memory.h"
 
 namespace hamlyn::internal_::am {
 
@@ -63,49 +63,8 @@ class ViPort {
   // Whether an honest side may greet so.
   static bool may_greet(const Hello& hello) noexcept { return hello.credits <= kMostViCredits; }
 
-  // A segment: memory that the other sides of all VIs may write to.
-  class Area {
-   public:
-    // Throws std::bad_alloc; as much, too, if not all of it is there and writable.
-    Area(ViPort& port, std::span<std::byte> memory) : port_(port), memory_(memory) {
-      const vi::MemoryAttributes attributes{.tag = port.roots_.tag, .rdma_write = true};
-      if (port.nic_.register_memory(memory, attributes, handle_) != vi::Result::success)
-        throw std::bad_alloc();
-      port.step();
-    }
-    ~Area() {
-      try {
-        static_cast<void>(port_.nic_.deregister_memory(memory_.data(), handle_));
-      } catch (const std::exception&) {  // nobody could be told that their right has gone, which has
-      }
-      port_.step();
-    }
-    Area(const Area&) = delete;
-    Area& operator=(const Area&) = delete;
-    // Its address as the key, its handle as the slot.
-    Ticket ticket() const noexcept {
-      Ticket out;
-      out.key = reinterpret_cast<std::uintptr_t>(memory_.data());
-      out.slot = handle_;
-      out.bound = memory_.size();
-      return out;
-    }
-
-   private:
-    ViPort& port_;
-    const std::span<std::byte> memory_;
-    vi::MemoryHandle handle_ = 0;
-  };
-  class Window {
-   public:
-    explicit Window(const Area& area) noexcept : ticket_(area.ticket()) {}
-    const Ticket& ticket() const noexcept { return ticket_; }
-    // A VI keeps the order: what was written before a message has landed.
-    static constexpr std::uint64_t landed() noexcept { return ~std::uint64_t{0}; }
-
-   private:
-    const Ticket ticket_;
-  };
+  using Area = ViArea;
+  using Window = ViWindow;
 
   // There and back between this endpoint and another.
   class Way {
@@ -132,7 +91,6 @@ class ViPort {
     void describe(Hello& hello) const { hello.ring = on_wire(port_.nic_.door()); }
     // Both sides ask for each other's VIs, whose addresses are their sessions.
     void aim(std::uint64_t peer, std::uint64_t own_session, const Hello& hello) noexcept {
-      peer_ = peer;
       const Ticket door = ticket_of(hello.ring, peer, Ticket::kPosted);
       const bool self = peer == port_.door_.ticket().interface && hello.session == own_session;
       for (std::uint32_t i = 0; i != lanes_of(port_.way_); ++i) {
@@ -248,7 +206,7 @@ class ViPort {
       const auto all = lanes();
       const auto over = std::ranges::find_if(all, [](const auto& lane) { return lane->over(); });
       if (over == all.end()) return Sent::no_room;
-      return (*over)->parted() && port_.door_.link(peer_) != 0 ? Sent::gone : Sent::ended;
+      return (*over)->parted() ? Sent::gone : Sent::ended;
     }
 
    private:
@@ -287,7 +245,6 @@ class ViPort {
     }
 
     ViPort& port_;
-    std::uint64_t peer_ = 0;
     std::array<std::unique_ptr<Lane>, kMostLanes> lanes_;
   };
 
@@ -297,29 +254,16 @@ class ViPort {
   }
   // Null: the memory is not there, or not to be written, or there is none for it.
   std::unique_ptr<Area> make_area(std::span<std::byte> memory) noexcept {
-    return made([&] { return std::make_unique<Area>(*this, memory); });
+    return library::or_null([&] { return std::make_unique<Area>(nic_, roots_.tag, memory); });
   }
   std::unique_ptr<Window> make_window(const Area& area, std::span<std::byte>) noexcept {
-    return made([&] { return std::make_unique<Window>(area); });
-  }
-  Status say(const Ticket& door, std::span<const std::byte> bytes, std::uint64_t token,
-             SendHandle& handle) noexcept {
-    return door_.say(door, bytes, token, handle);
-  }
-  void unsay(const SendHandle& handle) noexcept { door_.unsay(handle); }
-  void say_once(const Ticket& door, std::span<const std::byte> bytes) noexcept {
-    door_.say_once(door, bytes);
+    return library::or_null([&] { return std::make_unique<Window>(area); });
   }
   // A VI that goes takes with it what leaves by it.
   static void give_up(const SendHandle&) noexcept {}
-  Ticket door() const { return door_.ticket(); }
-  std::uint64_t link(std::uint64_t peer) noexcept { return door_.link(peer); }
-  bool is_own_user(std::uint64_t peer) noexcept { return door_.is_own_user(peer); }
-  bool is_far(std::uint64_t peer) noexcept { return door_.is_far(peer); }
+  Door& door() noexcept { return door_; }
   using Memory = AddressSpace;
   std::uint32_t links_of_pair() const noexcept { return static_cast<std::uint32_t>(lanes_of(way_)); }
-  // Never 0.
-  static std::uint64_t random() { return base::random_key() | 1; }
 
   // --- what the queues tell
 
@@ -377,7 +321,7 @@ class ViPort {
       if (next.taken.result == vi::Result::success) [[likely]]
         return hear_message(machine, pair, *lane, *next.taken.descriptor, out);
       // Not if that was of an earlier connection.
-      if (const Sent sent = pair.way->no_room(); is_over(sent)) machine.hear_way_ended(pair, why_of(sent));
+      if (const Sent sent = pair.way->no_room(); is_over(sent)) machine.hear_way_ended(pair, sent);
       return false;
     }
     if (next.kind == Event::Kind::news) door_.hear(machine, *next.news);
@@ -571,12 +515,7 @@ class ViPort {
       step();
     reap();
   }
-  void step() noexcept {
-    try {
-      nic_.step();
-    } catch (const std::exception&) {  // as in `hear`
-    }
-  }
+  void step() noexcept { step_of(nic_); }
   // Takes the sends that are over.
   void reap() noexcept {
     for (;;) {
@@ -595,15 +534,6 @@ class ViPort {
           by_vi_, [own](const Known& each) { return each.lane != nullptr && each.lane->writes_from(own); });
     });
     return registrations_.find(bytes);
-  }
-
-  template <class Make>
-  static auto made(Make make) noexcept -> decltype(make()) {
-    try {
-      return make();
-    } catch (const std::exception&) {
-      return nullptr;
-    }
   }
 
   struct Known {

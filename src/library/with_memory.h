@@ -1,5 +1,6 @@
 #pragma once
-// Set-up throws Error and nothing else, also where memory has run out.
+// Set-up throws Error and nothing else, also where memory has run out; or throws nothing.
+#include <exception>
 #include <new>
 #include <string>
 
@@ -18,6 +19,16 @@ auto with_memory(const char* what, Make make) {
     return make();
   } catch (const std::bad_alloc&) {
     throw_no_memory(what);
+  }
+}
+
+// Null if it cannot be made.
+template <class Make>
+auto or_null(Make make) noexcept -> decltype(make()) {
+  try {
+    return make();
+  } catch (const std::exception&) {
+    return nullptr;
   }
 }
 

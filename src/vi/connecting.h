@@ -9,6 +9,63 @@
 namespace hamlyn::internal_::vi {
 
 template <class Port>
+Result Machine<Port>::accept(std::uint32_t number, std::uint32_t with) {
+  Request* const request = requests_.find(number);
+  Vi* const vi = vis_.find(with);
+  if (request == nullptr || vi == nullptr) return Result::invalid_parameter;
+  if (vi->state != State::idle) return Result::invalid_state;
+  if (const Result wrong = compare(vi->attributes, attributes_of(request->asks)); wrong != Result::success)
+    return wrong;
+  if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
+  const Request taken = *request;
+  requests_.erase(number);
+  if (taken.gone) return Result::timeout;
+  begin(*vi, taken.peer);
+  say(*vi, taken.asks, Say::accept);
+  connect(*vi, taken.peer, taken.asks);
+  return Result::success;
+}
+
+template <class Port>
+Result Machine<Port>::reject(std::uint32_t number) {
+  const Request* const request = requests_.find(number);
+  if (request == nullptr) return Result::invalid_parameter;
+  if (!request->gone) answer(request->peer, request->asks, Say::reject);
+  requests_.erase(number);
+  return Result::success;
+}
+
+template <class Port>
+Result Machine<Port>::ask_for(std::uint32_t number, const Address& own, const Address& asked,
+                              const Ticket& door) {
+  Vi* const vi = vis_.find(number);
+  if (vi == nullptr) return Result::invalid_parameter;
+  if (vi->state != State::idle) return Result::invalid_state;
+  if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
+  begin(*vi, door.interface);
+  vi->own = own;
+  vi->asked = asked;
+  vi->other.door = door;
+  say(*vi, {}, Say::request);
+  return Result::success;
+}
+
+template <class Port>
+Result Machine<Port>::peer_request(std::uint32_t number, const Address& own, const Address& asked,
+                                   std::chrono::steady_clock::time_point until) {
+  Vi* const vi = vis_.find(number);
+  if (vi == nullptr) return Result::invalid_parameter;
+  if (vi->state != State::idle) return Result::invalid_state;
+  if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
+  begin(*vi, 0);
+  vi->own = own;
+  vi->asked = asked;
+  vi->peering = true;
+  vi->until = until;
+  return Result::success;
+}
+
+template <class Port>
 Result Machine<Port>::check(const ViAttributes& attributes) const noexcept {
   switch (attributes.reliability) {
     case Reliability::unreliable:

@@ -235,56 +235,13 @@ class Machine {
   void remove_waiter(std::uint32_t waiter) noexcept { waiters_.erase(waiter); }
   const Request* request(std::uint32_t number) const noexcept { return requests_.find(number); }
 
-  Result accept(std::uint32_t number, std::uint32_t with) {
-    Request* const request = requests_.find(number);
-    Vi* const vi = vis_.find(with);
-    if (request == nullptr || vi == nullptr) return Result::invalid_parameter;
-    if (vi->state != State::idle) return Result::invalid_state;
-    if (const Result wrong = compare(vi->attributes, attributes_of(request->asks)); wrong != Result::success)
-      return wrong;
-    if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
-    const Request taken = *request;
-    requests_.erase(number);
-    if (taken.gone) return Result::timeout;
-    begin(*vi, taken.peer);
-    say(*vi, taken.asks, Say::accept);
-    connect(*vi, taken.peer, taken.asks);
-    return Result::success;
-  }
-  Result reject(std::uint32_t number) {
-    const Request* const request = requests_.find(number);
-    if (request == nullptr) return Result::invalid_parameter;
-    if (!request->gone) answer(request->peer, request->asks, Say::reject);
-    requests_.erase(number);
-    return Result::success;
-  }
+  Result accept(std::uint32_t number, std::uint32_t with);
+  Result reject(std::uint32_t number);
   // Asks whoever waits at `asked`, at the door of its NIC. `outcome` says how it ends.
-  Result ask_for(std::uint32_t number, const Address& own, const Address& asked, const Ticket& door) {
-    Vi* const vi = vis_.find(number);
-    if (vi == nullptr) return Result::invalid_parameter;
-    if (vi->state != State::idle) return Result::invalid_state;
-    if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
-    begin(*vi, door.interface);
-    vi->own = own;
-    vi->asked = asked;
-    vi->other.door = door;
-    say(*vi, {}, Say::request);
-    return Result::success;
-  }
+  Result ask_for(std::uint32_t number, const Address& own, const Address& asked, const Ticket& door);
   // As two do that ask for each other. `knock` follows, if the other's door is known.
   Result peer_request(std::uint32_t number, const Address& own, const Address& asked,
-                      std::chrono::steady_clock::time_point until) {
-    Vi* const vi = vis_.find(number);
-    if (vi == nullptr) return Result::invalid_parameter;
-    if (vi->state != State::idle) return Result::invalid_state;
-    if (vi->inbox == nullptr && !reopen_inbox(*vi)) return Result::error_resource;
-    begin(*vi, 0);
-    vi->own = own;
-    vi->asked = asked;
-    vi->peering = true;
-    vi->until = until;
-    return Result::success;
-  }
+                      std::chrono::steady_clock::time_point until);
   void knock(std::uint32_t number, const Ticket& door) {
     Vi* const vi = vis_.find(number);
     if (vi == nullptr || vi->state != State::connect_pending || !vi->peering) return;

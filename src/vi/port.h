@@ -14,6 +14,7 @@
 #include "hamlyn/core/terminus.h"
 #include "library/no_link.h"
 #include "library/slot_number.h"
+#include "library/with_memory.h"
 #include "vi/table.h"
 
 namespace hamlyn::internal_::vi {
@@ -120,12 +121,12 @@ class Port {
   std::unique_ptr<Outlet> make_outlet() { return std::make_unique<Outlet>(interface_, queue_); }
   // Null: the memory is not there, or not to be written, or there is none for it.
   std::unique_ptr<Area> make_area(std::span<std::byte> memory) noexcept {
-    return made([&] { return std::make_unique<Area>(interface_, memory); });
+    return library::or_null([&] { return std::make_unique<Area>(interface_, memory); });
   }
   // Null: there is no memory.
   std::unique_ptr<Window> make_window(Area& area, std::span<std::byte> memory, bool write,
                                       bool read) noexcept {
-    return made([&] { return std::make_unique<Window>(area, queue_, memory, write, read); });
+    return library::or_null([&] { return std::make_unique<Window>(area, queue_, memory, write, read); });
   }
   // A message to the door of another NIC.
   Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token) noexcept {
@@ -138,15 +139,6 @@ class Port {
   static std::uint32_t index_of(std::uint32_t number) noexcept { return library::slot_index(number); }
 
  private:
-  template <class Make>
-  static auto made(Make make) noexcept -> decltype(make()) {
-    try {
-      return make();
-    } catch (const std::exception&) {
-      return nullptr;
-    }
-  }
-
   Interface& interface_;
   NotificationQueue& queue_;
   std::optional<Terminus> terminus_;

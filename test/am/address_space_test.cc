@@ -183,7 +183,7 @@ TEST_F(AmAddressSpace, is_not_given_for_the_proof_of_another_greeting) {
                     .to = number_of(world->at(0).name()),
                     .session = 77,
                     .ring_bytes = 32768,
-                    .door = on_wire(world->port(3).door()),
+                    .door = on_wire(world->port(3).ticket()),
                     .ring = {.bound = kSmallRing},
                     .proof = proof_of(kMember, {2, number_of(world->at(1).name()), 1,
                                                 number_of(world->at(0).name()), pair.session})};

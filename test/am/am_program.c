@@ -2,30 +2,18 @@
  * tree by medium messages, exchange rows of a matrix by long ones, and fetch them by gets.
  *
  *   hamlyn run -n 3 am_program */
-#include <am.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "test/am/am_check.h"
 
 #define ROW 1000
 
 enum { RING = 1, RING_DONE, TREE, ROW_HERE, ROW_OK, FETCHED, MANY, MANY_BACK };
 
-static eb_t bundle;
-static ep_t endpoint;
-static int self, ranks;
 static int ring_sum, ring_over, tree_value, rows_here, rows_ok, fetched, many, many_back;
 static double* matrix; /* the segment: a row for each rank, and one to fetch into */
-
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) AM_FatalErr("%s:%d: %s", __FILE__, __LINE__, #condition); \
-  } while (0)
-#define GOOD(call) CHECK((call) == AM_OK)
-
-static void wait_for(volatile int* what, int value) {
-  while (*what < value) GOOD(AM_Poll(bundle));
-}
 
 static void ring(void* token, int sum, int hops) {
   en_t from, mapped;

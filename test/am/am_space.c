@@ -1,9 +1,9 @@
 /* The whole address space as a segment: ranks write each other's variables by their addresses, fetch them,
- * and hear of addresses where nothing can be written. `am_space refused`: it may not be given.
+ * and hear of addresses where nothing can be written. With a word, "undumpable" or "alone": it may not be
+ * given.
  *
  *   hamlyn run -n 3 am_space */
 #define _GNU_SOURCE
-#include <am.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +11,17 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "test/am/am_check.h"
+
 #define WORDS 40000
 
 enum { HERE = 1, WRITTEN, FETCHED };
 
-static eb_t bundle;
-static ep_t endpoint;
-static int self, ranks;
 static uint64_t table[WORDS], copy[WORDS]; /* of each rank's own, at the same place or another */
 static const uint64_t constant = 7;
 static uint64_t theirs[64]; /* where the others' tables are */
 static int heard, written, fetched, come_back;
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) AM_FatalErr("%s:%d: %s", __FILE__, __LINE__, #condition); \
-  } while (0)
-#define GOOD(call) CHECK((call) == AM_OK)
-
-static void wait_for(volatile int* what, int value) {
-  while (*what < value) GOOD(AM_Poll(bundle));
-}
 static void here(void* token, int from, int high, int low) {
   (void)token;
   theirs[from] = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;

@@ -264,7 +264,7 @@ TEST_F(AmMachine, data_that_moves_is_given_up_with_its_pair) {
                       .to = number_of(world->at(0).name()),
                       .session = 99,
                       .ring_bytes = kLeastRing,
-                      .door = on_wire(world->port(2).door()),
+                      .door = on_wire(world->port(2).ticket()),
                       .ring = {.bound = kSmallRing}};
     if (anew)
       world->at(0).hear_hello(2, std::as_bytes(std::span(&hello, 1)));

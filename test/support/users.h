@@ -1,5 +1,5 @@
 #pragma once
-// What tests with processes of several users need to know beforehand. Only root can be several users.
+// Conditions of tests with processes of several users. Only root can be several users.
 #include <string>
 
 #include "test/support/command.h"

@@ -2,11 +2,15 @@
 
 #include <array>
 
+#include "am/vi_word.h"
 #include "tool/perf/logp/logp.h"
 #include "tool/perf/ranks.h"
 
 namespace hamlyn::tool::perf::logp {
 namespace {
+
+using internal_::am::kMostViCredits;
+using internal_::am::kStandardViCredits;
 
 constexpr std::array kLayers{
     Layer{"fast", "16 bytes in fast mode", 64, 0, take_fast, ""},
@@ -14,8 +18,10 @@ constexpr std::array kLayers{
     Layer{"segments", "reads of 8 bytes that do not wait", 64, 0, take_segments, ""},
     Layer{"splitc", "gets of 8 bytes from a guarded heap", kGetsOfRank, 0, take_splitc, ""},
     Layer{"vi", "16 bytes to posted receives, and back", 64, 255, take_vi, ""},
-    Layer{"am.vi", "active messages of four arguments over a VI", 8, 32, take_am_vi, "vi"},
-    Layer{"am.vi3", "active messages of four arguments over three VIs", 8, 32, take_am_vi3, "vi"},
+    Layer{"am.vi", "active messages of four arguments over a VI", kStandardViCredits, kMostViCredits,
+          take_am_vi, "vi"},
+    Layer{"am.vi3", "active messages of four arguments over three VIs", kStandardViCredits, kMostViCredits,
+          take_am_vi3, "vi"},
 };
 
 }  // namespace
