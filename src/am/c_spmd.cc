@@ -32,7 +32,6 @@ struct Spmd {
 };
 constinit base::Immortal<Spmd> part;
 
-constexpr std::chrono::microseconds kBetweenPolls{200};
 constexpr std::uint32_t kPollsAtOnce = 256;
 
 // Told to the others by each rank.
@@ -41,21 +40,26 @@ struct Told {
   tag_t tag;
 };
 
-// Goes on with a meeting until it is over, and polls meanwhile.
+// Goes on with a meeting until it is over, and polls meanwhile: sleeps until a rank has come, or a message.
 template <class Meet>
 int meet(Meet once) noexcept {
   Spmd& spmd = part.value;
   if (spmd.job == nullptr) return AM_ERR_NOT_INIT;
   if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   try {
-    for (;;) {
-      const Status status = once(*spmd.job);
+    Status met = Status::timed_out;
+    const auto look = [&] {
+      met = once(*spmd.job);
       if (CBundle* const bundle = registry().bundles.find(spmd.bundle))
         static_cast<void>(bundle->bundle.poll(kPollsAtOnce));
-      if (status == Status::ok) return AM_OK;
-      if (status == Status::too_long || status == Status::refused) return AM_ERR_BAD_ARG;
-      if (status != Status::timed_out) return AM_ERR_RESOURCE;
+      return met != Status::timed_out;
+    };
+    // A cancel is meant for the program's own calls.
+    while (registry().process->interface.wait_any(look, std::chrono::nanoseconds::max()) ==
+           Status::cancelled) {
     }
+    if (met == Status::ok) return AM_OK;
+    return met == Status::too_long || met == Status::refused ? AM_ERR_BAD_ARG : AM_ERR_RESOURCE;
   } catch (const std::bad_alloc&) {
     return AM_ERR_RESOURCE;
   }
@@ -64,7 +68,8 @@ int meet(Meet once) noexcept {
 int gather(const void* source, void* destination, std::size_t length) noexcept {
   std::vector<std::byte> all;
   const int result = meet([&](Job& job) {
-    return job.all_gather(std::span(static_cast<const std::byte*>(source), length), all, kBetweenPolls);
+    return job.all_gather(std::span(static_cast<const std::byte*>(source), length), all,
+                          std::chrono::nanoseconds{0});
   });
   if (result == AM_OK && !all.empty()) std::memcpy(destination, all.data(), all.size());
   return result;
@@ -128,7 +133,7 @@ int AM_SPMDMyProc(void) { return part.value.job != nullptr ? static_cast<int>(pa
 int AM_SPMDIsThreaded(void) { return part.value.type == AM_PAR ? 1 : 0; }
 
 int AM_SPMDBarrier(void) {
-  return meet([](hamlyn::Job& job) { return job.barrier(kBetweenPolls); });
+  return meet([](hamlyn::Job& job) { return job.barrier(std::chrono::nanoseconds{0}); });
 }
 
 int AM_SPMDAllGather(const void* source, void* destination, size_t length) {

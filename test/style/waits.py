@@ -14,7 +14,7 @@ import tempfile
 
 import tree
 
-LAYERS = ("src/protocols", "src/segment", "src/c")
+LAYERS = ("src/protocols", "src/segment", "src/c", "src/rpc", "src/job", "src/splitc", "src/am", "src/vi")
 ALLOWED = {
     ("src/segment/clerk.cc", "loop"): "a process of its own, which sleeps on descriptors, and takes all that has come",
     ("src/segment/descriptors.cc", "loop"): "a thread of its own, which sleeps on descriptors",
@@ -26,6 +26,16 @@ ALLOWED = {
     ("src/protocols/loan_receiver.cc", "loop"): "answers who wants to lend, outside of the lock, and waits again",
     ("src/protocols/stream_receiver.cc", "loop"): "fills the caller's buffer; only the first record is waited for",
     ("src/protocols/stream_sender.cc", "loop"): "a cancel leaves a record some time; pieces are waited for in turn",
+    ("src/rpc/client.cc", "loop"): "looks for its answer as long as that has paid lately, then waits",
+    ("src/rpc/client_ask.cc", "loop"): "asks again whether a call is over, with a wait in between",
+    ("src/rpc/server.cc", "loop"): "looks for a call as long as that has paid lately, then waits",
+    ("src/rpc/blast/client.cc", "loop"): "datagrams come by no interface: rpc/blast/watch.h",
+    ("src/rpc/blast/server.cc", "loop"): "datagrams come by no interface: rpc/blast/watch.h",
+    ("src/rpc/blast/watch.cc", "futex"): "one thread watches the port of datagrams, the others sleep beside it",
+    ("src/job/job.cc", "loop"): "brings pieces in turn; each is waited for by its call",
+    ("src/am/c_spmd.cc", "loop"): "waits on after a cancel, which is meant for other calls",
+    ("src/splitc/split_phase.cc", "loop"): "makes room: the oldest request is waited for, by its call",
+    ("src/vi/transfers.h", "loop"): "waits for nothing: it puts a VI among those that want room",
 }
 SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|nanosleep|usleep)\s*\(")
 CONDITION = re.compile(r"\bcondition_variable\b")
