@@ -76,6 +76,7 @@ const std::vector<Target>& all_targets() {
       {"shm.send.1048576.bandwidth", at_least, 1.2, "limit.socket.1048576.bandwidth", {}},
       {"shm.send.1048576.bandwidth", at_least, 1.2, "limit.pipe.1048576.bandwidth", {}},
       {"shm.wake.16.oneway", at_most, 1.2, "limit.wake.oneway", {}},
+      {"shm.wake.descriptor.16.oneway", at_most, 3, "limit.wake.oneway", {}},
       {"shm.death.oneway", at_most, 1, "limit.death.oneway", {}},
       {"shm.fetchadd.8.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},
       {"shm.get.16.roundtrip", at_most, 2.9, "limit.cacheline.oneway", {}},

@@ -210,6 +210,14 @@ void Engine::wake_up() noexcept {
   }
 }
 
+void Engine::leave_watch() noexcept {
+  if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody || !leave_pace_.leaves(Clock::now()))
+    return;
+  left_after_.store(activity_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  thread_word_.fetch_add(1);
+  wake(thread_word_);
+}
+
 void Engine::wake_waiting() noexcept {
   application_word_.fetch_add(1);
   wake(application_word_);
@@ -528,11 +536,14 @@ int Engine::descriptor(interface::Queue& queue) {
   return queue.event;
 }
 
-void Engine::rearm(interface::Queue& queue) noexcept {
-  const base::Uncancelled guard;
-  std::uint64_t count;
-  if (!queue.descriptor.ours() || (read(queue.event, &count, sizeof count) < 0 && errno != EAGAIN)) return;
-  queue.event_wanted = true;
+void Engine::arm_descriptor(interface::Queue& queue) noexcept {
+  if (!queue.event_wanted) {
+    const base::Uncancelled guard;
+    std::uint64_t count;
+    if (!queue.descriptor.ours() || (read(queue.event, &count, sizeof count) < 0 && errno != EAGAIN)) return;
+    queue.event_wanted = true;
+  }
+  leave_watch();
 }
 
 void Engine::signal(interface::Queue& queue) noexcept {

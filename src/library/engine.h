@@ -26,6 +26,7 @@
 #include "library/far/far_sleepers.h"
 #include "library/setting.h"
 #include "library/wait/futex.h"
+#include "library/wait/leave_pace.h"
 #include "library/wait/spin_time.h"
 #include "library/wait/waiting.h"
 
@@ -180,8 +181,9 @@ class Engine final : public interface::Surroundings {
 
   // A descriptor that is readable when the queue may hold something.
   int descriptor(interface::Queue& queue);
-  // An empty queue was polled: whoever waits on its descriptor wants to hear of the next notification.
-  void rearm(interface::Queue& queue) noexcept;
+  // A queue with a descriptor was found empty: whoever waits on it wants to hear of the next notification.
+  // Under the lock.
+  void arm_descriptor(interface::Queue& queue) noexcept;
 
   // Everybody sleeps, nothing is pending with any peer, and no thread looks at anything by the clock.
   bool rests() const noexcept { return control_rests_.load(std::memory_order_relaxed); }
@@ -234,6 +236,9 @@ class Engine final : public interface::Surroundings {
   void arm_links(Watched& watched, std::uint32_t epoch) noexcept;
   void disarm_links() noexcept;
   void wake_up() noexcept;
+  // A thread that polls goes to sleep on a descriptor: from now on the interface thread notices arrivals,
+  // which would tick first. Under the lock, after the last look.
+  void leave_watch() noexcept;
   void wake_waiting() noexcept;
   bool have_room_told() noexcept;
   bool look_outside(base::FunctionRef<Status()> ready, Status& status) noexcept;
@@ -260,6 +265,7 @@ class Engine final : public interface::Surroundings {
   }
   class WaitsForChanges;
   void arm_change_descriptor() noexcept;
+  Status leave_for_descriptor() noexcept;
   void leave_signals() noexcept;  // to the interface thread
   void signal_change() noexcept;
   // Fails the entries whose time has come. True if there were any. Under the lock.
@@ -301,6 +307,9 @@ class Engine final : public interface::Surroundings {
   // Relaxed: what they say is acted upon under the lock, or looked at again at the next tick, and the words
   // below are moved by read-modify-writes after they have changed (test/model/roles.pml).
   std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
+  // The run after which a thread has left its watch; before thread_word_ moves.
+  std::atomic<std::uint64_t> left_after_{~std::uint64_t{0}};
+  LeavePace leave_pace_;                                // under the lock
   std::atomic<SleeperRole> role_{SleeperRole::nobody};  // written under the lock
   std::atomic<bool> deep_{false};  // the application sleeps for long: the interface thread need not tick
   std::uint32_t epoch_ = 0;

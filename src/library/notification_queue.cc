@@ -167,7 +167,7 @@ std::size_t NotificationQueue::look_and_take(std::span<Notification> out, std::u
     if (stood) engine.replies_may_wait();
   }
   way.rest().taken(count);
-  if (count == 0 && queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
+  if (count == 0 && queue_->event >= 0) engine.arm_descriptor(*queue_);
   way.open(*queue_, row > count ? row - static_cast<std::uint32_t>(count) : 0);
   return row != 0 ? way.take_run(*queue_, out, count) : count;
 }
@@ -207,7 +207,7 @@ Status NotificationQueue::wait_here(library::PendingCall& call, Ready ready,
   engine.core().close_run();  // it stands only while the queue is empty
   const Status last = ready();
   if (last != Status::pending) return last;
-  if (queue_->event >= 0 && !queue_->event_wanted) engine.rearm(*queue_);
+  if (queue_->event >= 0) engine.arm_descriptor(*queue_);
   return status;
 }
 

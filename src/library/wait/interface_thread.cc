@@ -38,10 +38,12 @@ void InterfaceThread::main() noexcept {
       engine_.lock_.leave();
     }
     // An application that sleeps notices arrivals itself. While its sleep is short this thread ticks, in case
-    // it leaves without a word; and while somebody polls.
+    // it leaves without a word; and while somebody polls, until that one says that it leaves.
     const std::uint64_t activity = engine_.activity_.load(std::memory_order_relaxed);
     const bool beside = engine_.role_.load(std::memory_order_relaxed) == SleeperRole::application;
-    const bool ticks = beside ? !engine_.deep_.load(std::memory_order_relaxed) : activity != seen;
+    const bool ticks =
+        beside ? !engine_.deep_.load(std::memory_order_relaxed)
+               : activity != seen && activity != engine_.left_after_.load(std::memory_order_relaxed);
     if (!beside) seen = activity;
     engine_.help(ticks ? Engine::Help::for_now : Engine::Help::before_sleep);
     if (ticks) {

@@ -138,13 +138,21 @@ Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
     // Each look may have put small records together.
     PendingWork* const work = pending_work_.load();
     const Status may = work == nullptr ? Status::ok : work->before_wait();
-    if (over) return Status::timed_out;
+    if (over) return leave_for_descriptor();
     if (may != Status::ok) return may;
     const auto changed = [&] { return changes_ != seen ? Status::ok : Status::pending; };
     const Status status = wait_on(changed, deadline, cancels, ReadyUnder::run_lock);
     if (status != Status::ok && status != Status::timed_out) return status;
     over = status == Status::timed_out;
   }
+}
+
+// The descriptor may be armed no more: then there is something to look for first.
+Status Engine::leave_for_descriptor() noexcept {
+  const base::RunLockGuard guard(lock_);
+  if (!guard) return Status::forked;
+  if (change_wanted_) leave_watch();
+  return Status::timed_out;
 }
 
 // Leaves the lock for the look, and enters it again; false in a forked child.

@@ -1,5 +1,7 @@
 #include "tool/perf/our_party.h"
 
+#include <poll.h>
+
 #include <sys/random.h>
 
 #include <algorithm>
@@ -105,6 +107,14 @@ Notification Party::next_asleep() {
   if (status != Status::ok) throw_status("receive", status);
   if (arrival.kind != Notification::Kind::message) throw_trouble(arrival);
   return arrival;
+}
+
+Notification Party::next_on_descriptor() {
+  for (;;) {
+    if (std::optional<Notification> arrival = queue_.poll()) return *arrival;
+    pollfd one{queue_.descriptor(), POLLIN, 0};
+    expect(::poll(&one, 1, -1) == 1, "poll(2) has failed");
+  }
 }
 
 SendHandle Party::send(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t offset) {

@@ -71,6 +71,8 @@ class Party {
   }
   // Sleeps until something arrives.
   Notification next_asleep();
+  // Like next_asleep, but sleeps as an event loop does: in poll(2), on the queue's descriptor.
+  Notification next_on_descriptor();
 
   // Sends to the other side's slot in fast mode. `offset` counts from the end of the control bytes. While
   // there is no room the interface is run; nothing is dropped.

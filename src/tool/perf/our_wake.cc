@@ -8,13 +8,15 @@ namespace {
 constexpr std::uint64_t kWarmUp = 50;
 constexpr std::uint64_t kExchanges = 1000;
 
-void receive(Party& party, std::uint64_t number) {
-  const Notification arrival = party.next_asleep();
+using Next = Notification (Party::*)();
+
+void receive(Party& party, Next next, std::uint64_t number) {
+  const Notification arrival = (party.*next)();
   expect(arrival.word == number, "a message is missing");
   ShortMessage::check(party, arrival);
 }
 
-void ask(Party& party, Room& room) {
+void ask(Party& party, Room& room, Next next) {
   std::vector<double> halves;
   halves.reserve(kExchanges);
   const SleepCount sleeps;
@@ -22,7 +24,7 @@ void ask(Party& party, Room& room) {
     pause_before_message();
     const std::uint64_t start = hamlyn_ticks();
     party.send_fast(ShortMessage{i}.bytes(), i);
-    receive(party, i);
+    receive(party, next, i);
     const double round_trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
     if (i > kWarmUp) halves.push_back((round_trip - kPauseNs) / 2);
   }
@@ -30,26 +32,34 @@ void ask(Party& party, Room& room) {
   room.report(halves);
 }
 
-void answer(Party& party, Room&) {
+void answer(Party& party, Next next) {
   const SleepCount sleeps;
   for (std::uint64_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    receive(party, i);
+    receive(party, next, i);
     pause_before_message();
     party.send_fast(ShortMessage{i}.bytes(), i);
   }
   sleeps.check(kExchanges);
 }
 
+Meter meter(const char* name, Place place, Next next) {
+  const auto round = [place, next](Cores cores, int) {
+    const PartyOptions options{.bytes = 64, .place = place};
+    return run_parties(
+        cores, kExchanges, options, [next](Party& party, Room& room) { ask(party, room, next); }, options,
+        [next](Party& party, Room&) { answer(party, next); });
+  };
+  return {.name = name, .round = round, .single_operations = true};
+}
+
 }  // namespace
 
 Meter wake_latency(Place place) {
-  const auto round = [place](Cores cores, int) {
-    const PartyOptions options{.bytes = 64, .place = place};
-    return run_parties(cores, kExchanges, options, ask, options, answer);
-  };
-  return {.name = place == Place::shm ? "shm.wake.16.oneway" : "ofi.fast.blocked.16.oneway",
-          .round = round,
-          .single_operations = true};
+  return meter(place == Place::shm ? "shm.wake.16.oneway" : "ofi.fast.blocked.16.oneway", place,
+               &Party::next_asleep);
+}
+Meter descriptor_wake_latency() {
+  return meter("shm.wake.descriptor.16.oneway", Place::shm, &Party::next_on_descriptor);
 }
 
 }  // namespace hamlyn::tool::perf

@@ -161,5 +161,6 @@ Meter death_latency();
 Meter idle_switches();
 // 16 bytes in fast mode to a receiver that is asleep.
 Meter wake_latency(Place place);
+Meter descriptor_wake_latency();
 
 }  // namespace hamlyn::tool::perf
