@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -32,8 +33,12 @@ pid_t listener(const std::string& path) {
 
 }  // namespace
 
+// The daemon is named: programs would look for one of their user's elsewhere, too, and whoever runs tests may
+// have one.
+World::World() { static_cast<void>(::mkdir(runtime_.file("hamlyn").c_str(), 0700)); }
+
 World::~World() {
-  const pid_t daemon = listener(runtime_.file("hamlyn/node.sock"));
+  const pid_t daemon = listener(socket());
   if (daemon <= 1) return;
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, daemon, 0)));
   ::kill(daemon, SIGTERM);
@@ -46,6 +51,7 @@ Command World::start_program(const std::string& name, const std::vector<std::str
   std::vector<std::string> arguments{program(name)};
   arguments.insert(arguments.end(), words.begin(), words.end());
   options.environment.emplace("XDG_RUNTIME_DIR", runtime_.path());
+  options.environment.emplace("HAMLYN_NODE", socket());
   return Command(arguments, options);
 }
 

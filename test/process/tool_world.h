@@ -12,7 +12,7 @@ namespace hamlyn::test {
 
 class World {
  public:
-  World() = default;
+  World();
   ~World();  // ends the daemon
 
   // A program of the build with these words.
@@ -29,7 +29,9 @@ class World {
 
   // Environment that makes any program one of this node, and able to start its daemon.
   std::map<std::string, std::string> environment() const {
-    return {{"XDG_RUNTIME_DIR", runtime_.path()}, {"HAMLYN_DAEMON", program("hamlynd")}};
+    return {{"XDG_RUNTIME_DIR", runtime_.path()},
+            {"HAMLYN_NODE", socket()},
+            {"HAMLYN_DAEMON", program("hamlynd")}};
   }
   // Where its daemon listens.
   std::string socket() const { return runtime_.file("hamlyn/node.sock"); }
