@@ -4,10 +4,10 @@
   budget.py BUILD...       prints the table of these build folders, and checks it
   budget.py --self-test    checks that this program sees what it is there to see
 
-Compiling counts by the folder of the source, in the release build; testing counts by label, in all builds. The seconds are
-those of the last time that each file was compiled and each test was run, added up: with several at a time more than the
-clock shows. A slow or busy machine takes longer for everything. So a layer is over its budget if it takes more than
-SLACK times its budget where all layers together keep theirs, and in proportion where all are slower.
+Compiling counts by the folder of the source, in the release build, in processor time (cmake/processor_time.sh). Testing
+counts by label, in all builds, as the clock shows it: those of the last time that each test was run, added up.
+A busy machine takes longer by the clock. So a layer is over its budget if it takes more than SLACK times its budget where
+all layers together keep theirs, and in proportion where all are slower.
 """
 import collections
 import json
@@ -15,6 +15,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 # Seconds on two processors of 2.4 GHz, without a compiler cache. A new family of protocols has 30 and 10.
 FAMILY = (30, 10)
@@ -25,17 +26,16 @@ TESTS = {"process": 280, "simulation": 180, "model": 140, "hostile": 115, "style
 SLACK = 2.0
 
 
-def compiled(log):
-    """Seconds of each layer in a log of ninja."""
-    last = {}
-    for line in log.splitlines()[1:]:
-        begun, ended, _, output, _ = line.split("\t")
-        if output.endswith((".o", ".gch")):
-            last[output] = (int(ended) - int(begun)) / 1000
+def seconds(times):
+    """Processor seconds of the children of a shell, by the second line of its `times`."""
+    return sum(60 * int(minutes) + float(rest) for minutes, rest in re.findall(r"(\d+)m([\d.]+)s", times.splitlines()[1]))
+
+
+def compiled(build):
+    """Processor seconds of each layer."""
     layers = collections.Counter()
-    for output, seconds in last.items():
-        if layer := re.match(r"src/(\w+)/", output):
-            layers[layer[1]] += seconds
+    for path in (build / "src").rglob("*.times"):
+        layers[path.relative_to(build / "src").parts[0]] += seconds(path.read_text())
     return layers
 
 
@@ -73,7 +73,7 @@ def main(builds):
     for build in builds:
         build = pathlib.Path(build)
         if build.name == "release":
-            taken += compiled((build / ".ninja_log").read_text())
+            taken += compiled(build)
         costs = build / "Testing/Temporary/CTestCostData.txt"
         if costs.exists():
             tests += tested(costs.read_text(), labels_of(build))
@@ -87,8 +87,13 @@ def main(builds):
 
 
 def self_test():
-    log = "# ninja log v5\n0\t2000\t0\tsrc/rpc/a.o\tx\n0\t1000\t0\tsrc/rpc/a.o\tx\n0\t500\t0\tsrc/rpc/lib.a\tx\n0\t4000\t0\ttest/b.o\tx\n"
-    assert compiled(log) == {"rpc": 1.0}, "the last time of each object"
+    assert seconds("0m0.01s 0m0.02s\n1m2.5s 0m0.25s\n") == 62.75
+    with tempfile.TemporaryDirectory() as folder:
+        for name, times in (("src/rpc/x.dir/a.o", 1), ("src/rpc/x.dir/deep/b.o", 2), ("test/b.o", 4)):
+            path = pathlib.Path(folder, name + ".times")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"0m0s 0m0s\n0m{times}s 0m0s\n")
+        assert compiled(pathlib.Path(folder)) == {"rpc": 3.0}
     assert tested("a 3 1.5\nb 1 2\ngone 1 9\n---\na\n", {"a": "unit", "b": "unit"}) == {"unit": 3.5}
     assert over({"a": 19, "b": 10}, {"a": 10, "b": 10}, 1) == {}, "within the slack"
     assert list(over({"a": 40, "b": 10}, {"a": 10, "b": 40}, 1)) == ["a"]
