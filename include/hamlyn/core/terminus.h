@@ -150,7 +150,8 @@ class Terminus {
   // terminus to the same destination, or not at all: `pending`: asked, `outcome(*handle)` tells how it ends;
   // connecting, queue_full (as many are under way as there may be: Interface::Options::requests per link and
   // level, or all entries of this terminus; or the link has no room), no_place (in the queue of the options),
-  // link_ended, out_of_bounds, invalid: nothing was done. Several may be under way, and be done in any order.
+  // link_ended, out_of_bounds, invalid: nothing was done. Several may be under way. Fetches of one level are
+  // done in the order in which they have left; gets may be answered in any order.
   //
   // Does `fetch` on the word at `options.offset`; `ok` if it is one without an answer.
   Status fetch(const Ticket& ticket, const Fetch& fetch, const RemoteOptions& options = {},

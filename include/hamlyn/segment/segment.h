@@ -215,8 +215,11 @@ struct SignalWord {
 class Import {
  public:
   struct Options {
-    Access access = Access::read_write;  // what it will be used for
-    bool map = true;                     // whether to map it if that may be
+    // Says what it will be used for: read_write, read_only (no writes, fetches and swaps) or write_only (no
+    // reads, fetches, swaps and waits for words), whose other operations are `refused`. Who has not the
+    // rights for all of that is not_permitted: with the right to read alone say read_only.
+    Access access = Access::read_write;
+    bool map = true;  // whether to map it if that may be
     // For the name, and for the owner's answer, where the constructor waits for them.
     std::chrono::milliseconds timeout{5000};
   };
@@ -285,7 +288,10 @@ class Import {
   // Status of a write: pending, ok, link_ended, cancelled.
   Status status(SendHandle handle) const noexcept { return terminus_.status(handle); }
   // Waits until all that was written here has landed, and says whether it has. refused: some of it was;
-  // `refusal` says why. link_ended: the link has ended with what may be lost; `why` says why.
+  // `refusal` says why. link_ended: the link has ended with what may be lost; `why` says why. By packets it
+  // asks the exporter's interface each time, also if nothing was written since: a round trip, which wakes an
+  // exporter that sleeps. Of one that `writes_by_stores` it is a fence of the processor, and asks only behind
+  // signals and updates that went by packets.
   Status flush(std::chrono::nanoseconds timeout) noexcept;
   Refusal refusal() const noexcept { return refusal_.load(std::memory_order_relaxed); }
   WhyNoLink why() const noexcept;
@@ -362,15 +368,17 @@ class Import {
   Status read(std::size_t offset, Segment& into, std::size_t at, std::size_t length,
               const ReadOptions& options, RemoteHandle* handle) noexcept;
   // READ into memory, up to 64 KiB, without a wait: `pending`, and the memory is in use until `outcome` says
-  // otherwise, `cancel` was called, or the import has gone. Of a mapped segment ok at once. As many may be
-  // under way as Interface::Options::requests says, from any thread, beside reads that wait. queue_full,
-  // connecting: nothing was asked; `run` and try again. invalid: no handle, or `notify`; too_long.
+  // otherwise, `cancel` was called, or the import has gone: declare it before the import, so that it goes
+  // afterwards. Of a mapped segment ok at once. As many may be under way as Interface::Options::requests
+  // says, from any thread, beside reads that wait. queue_full, connecting: nothing was asked; `run` and try
+  // again. invalid: no handle, or `notify`; too_long.
   Status read(std::size_t offset, std::span<std::byte> into, RemoteHandle* handle,
               const ReadOptions& options = {}) noexcept;
   // Nothing of that read lands in memory from here on. ok; or how it has ended before.
   Status cancel(RemoteHandle handle) noexcept;
   // How it stands with one of those: as Terminus::outcome. `wait` waits until it is over; also timed_out,
-  // cancelled.
+  // cancelled. invalid: more than 63 operations of this import have begun since, or so many fewer as stayed
+  // under way; it is over, its memory free, and nobody knows how it ended.
   Outcome outcome(RemoteHandle handle) const noexcept;
   Outcome wait(RemoteHandle handle, std::chrono::nanoseconds timeout) noexcept;
 

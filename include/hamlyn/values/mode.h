@@ -10,11 +10,17 @@ enum class Mode : std::uint8_t {
   paranoid_one_shot,  // the same, and the entry takes one message per arming
 };
 
-// Operations that peers may do at a slot (paper 1, section 3.5.2).
+// Operations that peers may do at a slot (paper 1, section 3.5.2), or for which one imports a segment
+// (Import::Options::access).
 enum class Access : std::uint8_t {
-  read_write,  // whatever its other options allow
-  read_only,   // remote gets, and mapping it for reading; no message and no fetch-and-op
-  write_only,  // messages; no remote get, no fetch-and-op, and nobody maps it
+  // Allows at a slot whatever its other options do; of an import all, for which both rights are needed.
+  read_write,
+  // Allows remote gets at a slot, and mapping it for reading: no message and no fetch-and-op; of an import
+  // reads and waits for words, for which the right to read is needed.
+  read_only,
+  // Allows messages to a slot: no remote get, no fetch-and-op, and nobody maps it; of an import writes and
+  // signals, for which the right to write is needed.
+  write_only,
 };
 
 }  // namespace hamlyn
