@@ -86,7 +86,7 @@ class [[nodiscard]] Answer {
   Status fail(std::string_view text) noexcept {
     return owed_ ? owed_.fail(Cause::threw, text) : Status::invalid;
   }
-  // As Call::cancelled; true also once it was answered.
+  // As Call::cancelled; true also once it was answered. Nothing else tells of it: ask now and then.
   bool cancelled() const noexcept { return !owed_ || owed_.cancelled(); }
 
  private:

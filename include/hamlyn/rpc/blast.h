@@ -223,7 +223,7 @@ class BlastClient {
   auto start(const Given&... arguments) {
     return within(core_.options().time).template start<kFunction>(arguments...);
   }
-  // Calls that have no more time than that, at both sides.
+  // Calls that have no more time than that, at both sides; what is started, at the server's alone.
   internal_::rpc::BlastCalls<Type, Hooks> within(std::chrono::nanoseconds time) noexcept {
     return internal_::rpc::BlastCalls<Type, Hooks>(core_, {time, Priority::normal, nullptr}, hooks_);
   }

@@ -255,7 +255,9 @@ class [[nodiscard]] Pending {
     if (core_ != nullptr && begun_.status == Status::pending) core_->forget(begun_.call);
   }
 
-  // Waits for the result, once. timed_out, cancelled, no_buffer: it goes on, and may be waited for again.
+  // Waits for the result, once. timed_out, cancelled, no_buffer while `status` is pending: the wait has
+  // ended, and the call goes on, and may be waited for again. Waits as long as it is told, whatever time the
+  // call has.
   Result<Returned> wait(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) noexcept {
     if (begun_.status != Status::pending) return Result<Returned>(over_already());
     internal_::rpc::Landing landing;
@@ -433,7 +435,8 @@ class Client {
   auto start(const Given&... arguments) {
     return plain().template start<kFunction>(arguments...);
   }
-  // Calls that have no more time than that, at both sides.
+  // Calls that have no more time than that, at both sides; what is started, at the server's: its caller keeps
+  // its own clock, and cancels.
   Calls<Type, Hooks> within(std::chrono::nanoseconds time) noexcept {
     return Calls<Type, Hooks>(core_, {time, Priority::normal, nullptr}, hooks_);
   }

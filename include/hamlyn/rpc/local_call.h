@@ -34,8 +34,9 @@ struct LocalCall {
 class LocalService {
  public:
   struct Options {
-    std::size_t request = 256;   // bytes, at most, of a request
-    std::size_t reply = 256;     // and of a reply
+    // Bytes of a request at most, 1 to 1 GiB. Of requests of more than 8064 each client has one under way.
+    std::size_t request = 256;
+    std::size_t reply = 256;     // and of a reply, up to 1 GiB
     std::uint32_t clients = 64;  // at a time, 1 to 1024; 8 at most of one interface
     Rights rights = {};          // who may become one: whoever may look the name up
   };
@@ -71,7 +72,7 @@ class LocalService {
 class LocalClient {
  public:
   struct Options {
-    std::size_t reply = 256;                  // bytes, at most; 128 at least
+    std::size_t reply = 256;                  // bytes, at most, of each of 16; 128 to 1 GiB
     std::chrono::milliseconds timeout{5000};  // to find the clerk and to be let in
   };
 
@@ -87,9 +88,10 @@ class LocalClient {
 
   // Calls, and waits for the reply, which stays where it is until this thread's next call. ok; timed_out,
   // cancelled: it may have been done, or be done yet; not_ready: 16 calls before have no answer in that time,
-  // and it was not done; too_long, than the clerk takes: it was not done; link_ended: the clerk has gone,
-  // make a new client; refused: it is one of a chain of more than 15 calls; no_buffer: no memory; broken: the
-  // clerk has sent what no clerk sends; forked.
+  // or a request before of more than 8064 bytes has none and this is another, and it was not done; too_long,
+  // than the clerk takes: it was not done; link_ended: the clerk has gone, make a new client; refused: it is
+  // one of a chain of more than 15 calls; no_buffer: no memory; broken: the clerk has sent what no clerk
+  // sends; forked.
   Status call(std::span<const std::byte> request, std::span<const std::byte>& reply,
               std::chrono::nanoseconds timeout) noexcept;
   // Calls with text, as `call` does with its bytes.
