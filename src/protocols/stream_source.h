@@ -1,8 +1,8 @@
 #pragma once
 // The sending end of a stream (paper 0, section 3.3), as a state machine: nothing here waits or knows a
 // thread. It places parcels in the receiver's ring, one behind the other, each under the next sequence
-// number; at most so many, and so many bytes, as the receiver has not released yet. Small records are put
-// together into one parcel until it is full or `flush` is called; when to call it is the caller's to decide.
+// number; at most so many, and so many bytes, as the receiver has not released yet. Small records wait in
+// `staged_`, as one parcel, until it is full or `flush` is called; when to call it is the caller's to decide.
 #include <algorithm>
 #include <array>
 #include <cstring>
