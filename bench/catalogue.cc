@@ -52,6 +52,9 @@ void add_messages(Peers& peers) {
   peers.behind("shm.datagram.64.oneway").ucx({"posix", "tag", 64, "oneway"}).openmpi(openmpi_send(64));
   peers.behind("shm.datagram.1024.oneway").ucx({"posix", "tag", 1024, "oneway"}).openmpi(openmpi_send(1024));
   peers.behind("shm.message.4096.oneway").ucx({"posix", "tag", 4096, "oneway"}).openmpi(openmpi_send(4096));
+  peers.behind("shm.am.short.16.oneway").ucx({"posix", "am", 16, "oneway"});
+  peers.behind("shm.am.args16.oneway").ucx({"posix", "am", 64, "oneway"});
+  peers.behind("shm.am.short.128.rate").ucx({"posix", "am", 16, "rate"});
   peers.behind("shm.fast.row.16.rate").ucx({"posix", "tag", 8, "rate"});
 }
 

@@ -103,6 +103,7 @@ Meter blast_bare();
 // Split-C between two ranks: a word read and written; stores and gets a second; meetings. The bare write is a
 // store without Split-C.
 Meter splitc_read(bool guarded);
+Meter splitc_read_far();  // between nodes, where heaps are guarded
 Meter splitc_write();
 Meter splitc_write_cost();
 Meter bare_write_cost();
@@ -113,7 +114,7 @@ Meter splitc_barrier(bool guarded);
 // Active messages (hamlyn/am.h), handlers on both sides: requests of 4 and 16 arguments and replies, of 4096
 // bytes touched; as many as go with so many credits, of 4 arguments, 4096 and 65536 bytes touched; what one
 // of a burst costs who sends, and who handles.
-Meter am_short();
+Meter am_short(Place place);
 Meter am_longest();
 // As am_short, over a VI for each pair, and over three.
 Meter am_short_over_vi();
