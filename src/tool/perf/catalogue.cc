@@ -88,8 +88,10 @@ void add_active_messages(Collection& all) {
   for (const std::uint32_t credits : {8u, 128u}) all.add(am_rate(credits));
   all.add(am_medium_bandwidth());
   all.add(am_long_bandwidth());
-  all.add(am_send_cost());
-  all.add(am_receive_cost());
+  for (const am::Way way : {am::Way::slots, am::Way::vi}) {
+    all.add(am_send_cost(way));
+    all.add(am_receive_cost(way));
+  }
 }
 
 void add_messages(Collection& all) {

@@ -209,15 +209,17 @@ Meter am_long_bandwidth() {
 namespace {
 
 // Bursts of requests: what a request costs its sender, or its receiver when the whole burst is there.
-Meter burst_cost(const char* name, bool receiver) {
+Meter burst_cost(am::Way way, bool receiver) {
   constexpr std::uint64_t kBursts = 3000, kBurst = 32;
   constexpr int kUntilAllAreThere = 200;  // pauses
-  const auto round = [receiver](Cores cores, int) {
+  // A VI has credits for one burst.
+  const am::EndpointOptions options{.credits = way == am::Way::slots ? 0 : std::uint32_t{kBurst}, .way = way};
+  const auto round = [=](Cores cores, int) {
     return run_parties(
         cores, kBursts, {},
-        [receiver](Party& party, Room& room) {
+        [=](Party& party, Room& room) {
           {
-            AmEnd end(party);
+            AmEnd end(party, options);
             end.meet();
             std::uint64_t answered = 0;
             good(end.endpoint.set_handler(kAnswer, [&](am::Token&, const am::Arrival&) { ++answered; }),
@@ -236,9 +238,9 @@ Meter burst_cost(const char* name, bool receiver) {
           }
         },
         {},
-        [receiver](Party& party, Room& room) {
+        [=](Party& party, Room& room) {
           {
-            AmEnd end(party);
+            AmEnd end(party, options);
             std::uint64_t asked = 0;
             good(end.endpoint.set_handler(kAsk,
                                           [&](am::Token& token, const am::Arrival&) {
@@ -260,12 +262,13 @@ Meter burst_cost(const char* name, bool receiver) {
           }
         });
   };
-  return {.name = prefix(Place::shm) + name, .round = round};
+  const std::string layer = way == am::Way::slots ? "am." : "am.vi.";
+  return {.name = prefix(Place::shm) + layer + (receiver ? "or.cost" : "os.cost"), .round = round};
 }
 
 }  // namespace
 
-Meter am_send_cost() { return burst_cost("am.os.cost", false); }
-Meter am_receive_cost() { return burst_cost("am.or.cost", true); }
+Meter am_send_cost(am::Way way) { return burst_cost(way, false); }
+Meter am_receive_cost(am::Way way) { return burst_cost(way, true); }
 
 }  // namespace hamlyn::tool::perf

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hamlyn/am/values.h"
 #include "hamlyn/core/message_area.h"
 #include "tool/perf/meter.h"
 
@@ -123,8 +124,8 @@ Meter am_medium();
 Meter am_rate(std::uint32_t credits);
 Meter am_medium_bandwidth();
 Meter am_long_bandwidth();
-Meter am_send_cost();
-Meter am_receive_cost();
+Meter am_send_cost(am::Way way);
+Meter am_receive_cost(am::Way way);
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);

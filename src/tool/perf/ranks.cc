@@ -40,6 +40,8 @@ class DeskOfTwo {
   std::thread serving_;
 };
 
+Interface* working = nullptr;
+
 // Where a rank is, and what it is there.
 Interface::Options at_place(Place place, std::uint32_t rank) {
   Interface::Options options{.requests = kGetsOfRank};
@@ -59,10 +61,11 @@ void take_part(const std::string& job, std::uint32_t rank, const RankOptions& op
   if (rank == 0) desk.emplace(desks, job);
   Interface interface(at);
   splitc::Program program(interface, place_of(job, options.place, rank),
-                          {.heap = std::size_t{1} << 20, .guarded = options.guarded});
+                          {.heap = options.heap, .guarded = options.guarded});
   {
     Words words(2 * kOver);
     splitc::barrier();
+    working = &interface;
     work(words, room);
     splitc::barrier();
   }
@@ -80,6 +83,8 @@ std::vector<double> run_ranks(Cores cores, const RankOptions& options, const Ran
       cores, {.results = options.results}, [&](Room& room) { take_part(job, 0, options, room, first); },
       [&](Room& room) { take_part(job, 1, options, room, second); });
 }
+
+Interface& interface_of_rank() { return *working; }
 
 void serve(Words& words, Room&) {
   const auto over = own(words, kOver);
