@@ -70,6 +70,16 @@ TEST(PerfPapers, WhatWasNotMeasuredIsNoNumber) {
   }
 }
 
+TEST(PerfPapers, AViStandsBesideThoseOfItsTime) {
+  const Chapter& first = chapter("1");
+  const Table base = first.tables(
+      {figure("shm.vi.send.16.oneway", 123), figure("shm.vi.touched.65536.bandwidth", 9.5)}, 0.5)[0];
+  EXPECT_DOUBLE_EQ(row(base, "here, 16 bytes").cells[0].value(), 0.123);
+  EXPECT_DOUBLE_EQ(row(base, "here, 16 bytes").cells[1].value(), 9500);
+  EXPECT_FALSE(row(base, "here, 4 bytes").cells[0].has_value());
+  EXPECT_EQ(row(base, "Giganet cLan").cells[0], 24);
+}
+
 TEST(PerfPapers, CallsOfViAreTheWholeOfThePaper) {
   const Chapter& third = chapter("3");
   const Table calls = third.tables(all_of(third, 10), 0.5).at(0);

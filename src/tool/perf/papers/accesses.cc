@@ -1,7 +1,7 @@
 // Figure 2 of paper 2: Split-C's operations on one object, by a rank whose other rank serves. And table 4:
 // what a get of a word costs, part by part.
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -10,6 +10,7 @@
 #include "tool/perf/clock.h"
 #include "tool/perf/papers/meters.h"
 #include "tool/perf/ranks.h"
+#include "tool/perf/statistics.h"
 #include "tool/perf/timing.h"
 
 namespace hamlyn::tool::perf::papers {
@@ -20,7 +21,14 @@ using splitc::everywhere;
 using splitc::global_ptr;
 
 constexpr std::size_t kRow = 64;  // objects, one after the other
-constexpr std::uint64_t kWarmUp = 16, kRounds = 160;
+constexpr std::uint64_t kWarmUp = 16, kRounds = 400;
+
+double each_ns(double ticks, std::uint64_t count) {
+  return ticks * ns_per_tick() / static_cast<double>(count);
+}
+double ticks_since(std::uint64_t start) {
+  return static_cast<double>(hamlyn_ticks() - start) - ticks_per_reading();
+}
 
 template <class T>
 T value_of(std::uint64_t number) {
@@ -51,7 +59,7 @@ void access_row(Access access, global_ptr<T> at, std::array<T, kRow>& here) {
 
 bool brings(Access access) { return access == Access::read || access == Access::get; }
 
-// What the words are before and after: of the owner, or of the rank that writes.
+// Numbers the words of the owner, or of the rank that writes.
 template <class T>
 void number_row(std::span<T> row) {
   for (std::size_t i = 0; i != kRow; ++i) row[i] = value_of<T>(i);
@@ -62,32 +70,29 @@ void check_row(std::span<const T> row) {
     expect(row[i] == value_of<T>(i), "another value was read, or stands there");
 }
 
-// Stores are over when all of them have landed.
+// Reports nanoseconds of each, row by row. Of stores, which nobody acknowledges, as they leave; what has no
+// room waits.
 template <class T>
 void work_on(Access access, Room& room) {
   everywhere<T> theirs(kRow);
   std::array<T, kRow> here{};
   if (!brings(access)) number_row<T>(here);
   splitc::barrier();
-  std::uint64_t start = 0;
+  std::vector<double> samples;
   for (std::uint64_t round = 0; round != kWarmUp + kRounds; ++round) {
-    if (round == kWarmUp) {
-      splitc::all_store_sync();
-      start = hamlyn_ticks();
-    }
+    const std::uint64_t start = hamlyn_ticks();
     access_row(access, theirs.at(1), here);
+    if (round >= kWarmUp) samples.push_back(each_ns(ticks_since(start), kRow));
   }
   splitc::all_store_sync();
-  const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
   if (brings(access)) check_row<T>(here);
-  room.report(ns / static_cast<double>(kRounds * kRow));
+  room.report(samples);
 }
 template <class T>
-void own(Access access) {
+void have_row(Access access) {
   everywhere<T> mine(kRow);
   if (brings(access)) number_row<T>(mine.mine());
   splitc::barrier();
-  splitc::all_store_sync();
   splitc::all_store_sync();
   if (!brings(access)) check_row<T>(mine.mine());
 }
@@ -95,32 +100,18 @@ void own(Access access) {
 template <class T>
 std::vector<double> run_access(Access access, bool guarded, Cores cores) {
   return run_ranks(
-      cores, {.guarded = guarded}, [access](Words&, Room& room) { work_on<T>(access, room); },
-      [access](Words&, Room&) { own<T>(access); });
+      cores, {.results = kRounds, .guarded = guarded},
+      [access](Words&, Room& room) { work_on<T>(access, room); },
+      [access](Words&, Room&) { have_row<T>(access); });
 }
 
 // --- a get of a word
 
 constexpr std::uint64_t kGets = 16, kBatches = 2000;
+// Pauses between turns of the one that answers, in which a batch comes; the one that asks rests for longer.
+constexpr int kRest = 200;
 
-// Whose turn it is, in the room: a line by which the ranks wait for each other without their interfaces.
-std::atomic_ref<std::uint64_t> turn(Room& room) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(room.memory().data()));
-}
-constexpr std::uint64_t kAskedAll = ~std::uint64_t{0};
-void give_turn(Room& room, std::uint64_t to) { turn(room).store(to, std::memory_order_release); }
-std::uint64_t await_turn(Room& room, std::uint64_t after) {
-  std::uint64_t now = 0;  // acquire: what the other side has sent stands in this one's rings
-  while ((now = turn(room).load(std::memory_order_acquire)) == after) hamlyn_rest(1);
-  return now;
-}
-
-double each_ns(std::uint64_t start) {
-  const double ticks = static_cast<double>(hamlyn_ticks() - start) - ticks_per_reading();
-  return ticks * ns_per_tick() / static_cast<double>(kGets);
-}
-
-// Asks for a batch, lets the other rank answer it, and waits for the answers that are there.
+// Asks for a batch, rests until the other rank has answered it, and waits for the answers that are there.
 void get_batches(Words& words, Room& room, GetPart part) {
   std::array<std::uint64_t, kGets> into{};
   const global_ptr<std::uint64_t> from = words.at(1);
@@ -128,29 +119,34 @@ void get_batches(Words& words, Room& room, GetPart part) {
   for (std::uint64_t batch = 0; batch != kBatches; ++batch) {
     std::uint64_t start = hamlyn_ticks();
     for (std::uint64_t i = 0; i != kGets; ++i) splitc::get(into[i], from + static_cast<std::ptrdiff_t>(i));
-    const double asked = each_ns(start);
-    give_turn(room, 2 * batch + 1);
-    await_turn(room, 2 * batch + 1);
+    const double asked = ticks_since(start);
+    hamlyn_rest(3 * kRest);
     start = hamlyn_ticks();
     splitc::sync();
-    samples.push_back(part == GetPart::ask ? asked : each_ns(start));
+    samples.push_back(each_ns(part == GetPart::ask ? asked : ticks_since(start), kGets));
     for (std::uint64_t i = 0; i != kGets; ++i) expect(into[i] == i, "another word was read");
   }
-  give_turn(room, kAskedAll);
+  say_over(words);
   if (part != GetPart::serve) room.report(samples);
 }
-// Answers a batch, until its interface finds nothing more.
-void serve_batches(Room& room, GetPart part) {
-  std::vector<double> samples;
-  std::uint64_t now = 0;
-  while ((now = await_turn(room, now)) != kAskedAll) {
+
+// Answers whatever has come after each rest, and reports what that takes for each get: turns that somebody
+// interrupted count as the longest of the others.
+void serve_batches(Words& words, Room& room, GetPart part) {
+  constexpr double kLongest = 8;  // medians
+  const auto over = own(words, kOver);
+  std::vector<double> turns;
+  while (over.load(std::memory_order_acquire) == 0) {
+    hamlyn_rest(kRest);
+    bool moved = false;
     const std::uint64_t start = hamlyn_ticks();
-    while (interface_of_rank().run()) {
-    }
-    samples.push_back(each_ns(start));
-    give_turn(room, ++now);
+    while (interface_of_rank().run()) moved = true;
+    if (moved) turns.push_back(ticks_since(start));
   }
-  if (part == GetPart::serve) room.report(samples);
+  if (part != GetPart::serve) return;
+  const double most = kLongest * median(turns);
+  for (double& turn : turns) turn = std::min(turn, most);
+  room.report(each_ns(std::accumulate(turns.begin(), turns.end(), 0.0), kBatches * kGets));
 }
 void number_words(Words& words) { std::iota(words.mine().begin(), words.mine().end(), std::uint64_t{0}); }
 
@@ -191,8 +187,9 @@ Meter get_part(GetPart part) {
         },
         [part](Words& words, Room& room) {
           number_words(words);
+          own(words, kOver).store(0);
           splitc::barrier();
-          serve_batches(room, part);
+          serve_batches(words, room, part);
         });
   };
   return {.name = std::string("shm.splitc.get.") + kGetPartNames[static_cast<std::size_t>(part)] + ".cost",

@@ -14,7 +14,7 @@ namespace hamlyn::tool::perf::papers {
 
 namespace {
 
-constexpr std::uint64_t kWarmUp = 300, kBatches = 3000;
+constexpr std::uint64_t kWarmUp = 200, kBatches = 1000;
 
 // Ticks of each part of one message, batch by batch.
 class Batches {

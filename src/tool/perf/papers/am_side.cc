@@ -1,5 +1,6 @@
 #include "tool/perf/papers/am_side.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <stdexcept>
@@ -15,7 +16,7 @@ namespace {
 
 using internal_::am::Try;
 
-constexpr int kUntilAllAreThere = 200;  // pauses
+constexpr int kMostPauses = 20'000;
 constexpr am::HandlerNumber kAsk = 1, kAnswer = 2;
 constexpr am::Tag kTag = 7;
 
@@ -55,10 +56,11 @@ class Side : public AmSide {
   }
   bool take_batch(std::uint64_t until) override {
     while (heard_ == until - kBatch) poll();
-    hamlyn_rest(kUntilAllAreThere);
+    hamlyn_rest(pauses_);
     watch().begin();
     bool there = heard_ == until - kBatch + 1;
     while (heard_ != until) there &= poll();
+    if (!there) pauses_ = std::min(2 * pauses_, kMostPauses);
     return there;
   }
   void leave() override {
@@ -106,6 +108,7 @@ class Side : public AmSide {
   Machine machine_;
   std::array<std::function<void(Delivery&)>, internal_::am::kHandlers> handlers_;
   std::uint64_t heard_ = 0;
+  int pauses_ = 200;  // until all of a batch are there
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Figure 5 of paper 2: bandwidth against the size of messages.
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -126,31 +127,41 @@ Meter by_am(Carrier carrier, am::Way way, std::size_t bytes) {
   return {.name = carried_name(carrier, bytes), .round = round};
 }
 
-// --- Split-C: stores with a counter behind each
+// --- Split-C: bulk puts, a quarter of the window at a time, and a word that says so when they have landed
 
 using splitc::everywhere;
-using splitc::wait_for;
 
-void send_by_splitc(Words&, std::size_t bytes) {
+// Until a word of this rank's own, which another rank writes, is so much.
+void await(everywhere<std::uint64_t>& word, std::uint64_t least) {
+  const std::atomic_ref<std::uint64_t> mine(word.mine()[0]);
+  while (mine.load(std::memory_order_acquire) < least) splitc::poll();
+}
+
+void send_by_splitc(std::size_t bytes) {
   everywhere<std::byte> places(window(bytes) * bytes);
   everywhere<std::uint64_t> come, read;
-  std::vector<std::byte> message(bytes);
+  std::vector<std::byte> messages(quarter(bytes) * bytes);
   for (std::uint64_t i = 0; i != all_of(bytes); ++i) {
-    if (i >= window(bytes)) wait_for(read.mine()[0], i - window(bytes) + 1);
+    if (i >= window(bytes)) await(read, i / quarter(bytes) * quarter(bytes) + quarter(bytes) - window(bytes));
+    const std::span<std::byte> message =
+        std::span(messages).subspan(i % quarter(bytes) * bytes, bytes);  // in use until the sync
     fill(message, i);
-    splitc::bulk_store<std::byte>(places.at(1, i % window(bytes) * bytes), message, come.at(1));
+    splitc::bulk_put<std::byte>(places.at(1, i % window(bytes) * bytes), message);
+    if ((i + 1) % quarter(bytes) != 0 && i + 1 != all_of(bytes)) continue;
+    splitc::sync();
+    *come.at(1) = i + 1;
   }
-  wait_for(read.mine()[0], all_of(bytes));
+  await(read, all_of(bytes));
 }
-void receive_by_splitc(Words&, Room& room, std::size_t bytes) {
+void receive_by_splitc(Room& room, std::size_t bytes) {
   everywhere<std::byte> places(window(bytes) * bytes);
   everywhere<std::uint64_t> come, read;
   Reader reader(bytes);
   while (!reader.over()) {
     const std::uint64_t i = reader.count();
-    wait_for(come.mine()[0], i + 1);
+    await(come, i + 1);
     reader.read(places.mine().subspan(i % window(bytes) * bytes, bytes));
-    if ((i + 1) % quarter(bytes) == 0 || reader.over()) splitc::store(read.at(0), i + 1);
+    if ((i + 1) % quarter(bytes) == 0 || reader.over()) splitc::put(read.at(0), i + 1);
   }
   reader.report(room);
 }
@@ -159,8 +170,8 @@ Meter by_splitc(Carrier carrier, bool guarded, std::size_t bytes) {
   const RankOptions options{.guarded = guarded, .heap = (std::size_t{1} << 20) + 2 * window(bytes) * bytes};
   const auto round = [=](Cores cores, int) {
     return run_ranks(
-        cores, options, [=](Words& words, Room&) { send_by_splitc(words, bytes); },
-        [=](Words& words, Room& room) { receive_by_splitc(words, room, bytes); });
+        cores, options, [=](Words&, Room&) { send_by_splitc(bytes); },
+        [=](Words&, Room& room) { receive_by_splitc(room, bytes); });
   };
   return {.name = carried_name(carrier, bytes), .round = round};
 }

@@ -16,7 +16,7 @@ std::string written(const Cell& cell) {
   return size < 1 ? fmt::format("{:.2f}", *cell) : fmt::format("{:.{}f}", *cell, size < 1000 ? 1 : 0);
 }
 
-// Of a table's first column, and of the others.
+// Widths of a table's first column, and of the others.
 struct Widths {
   std::size_t name = 0;
   std::vector<std::size_t> columns;

@@ -63,7 +63,7 @@ std::vector<Meter> call_meters() {
   return out;
 }
 
-// Of one call, or of several together.
+// Costs of one call, or of several together.
 struct CallCost {
   double third = 0, fourth = 0;
   std::vector<Cell> ns;
@@ -161,7 +161,9 @@ Table part_table(const Figures& figures, double cycle) {
             .rows = {},
             .note =
                 "Cycles of the time-stamp counter, of both sides, in batches of 8. What 4 "
-                "arguments add\nto received messages counts as reading them. Each reading of the counter "
+                "arguments add\nto received messages counts as reading them. Over VIs some receives are "
+                "posted where they are "
+                "recycled. Each reading of the counter "
                 "waits for all "
                 "loads before it.",
             .distance = reading.distance()};
@@ -279,8 +281,9 @@ std::vector<Table> bandwidth_tables(const Figures& figures, double) {
       .columns = {},
       .rows = {},
       .note =
-          "Each message is filled by its sender and read whole by its receiver. The paper's end at 32 "
-          "KiB: VI 68.3 MB/s;\nactive messages and Split-C alike below 4 KiB, and 44 MB/s from there on.",
+          "Each message is filled by its sender and read whole by its receiver. Split-C's are bulk puts, "
+          "with a sync for a few.\nThe paper's end at 32 KiB: VI 68.3 MB/s, active messages and Split-C "
+          "alike below 4 KiB, and 44 MB/s from there on.",
       .distance = reading.distance()};
   for (const char* const name : kCarrierNames) out.columns.emplace_back(name);
   for (const std::uint32_t bytes : kSizes) {
@@ -319,9 +322,11 @@ std::vector<Table> access_tables(const Figures& figures, double) {
             .columns = {kCTypeNames.begin(), kCTypeNames.end()},
             .rows = {},
             .note =
-                "Get, put and store include their share of the wait for 64 of them, stores of that for all. "
-                "The paper's read and write\ntake a little less than a round trip, 71 us; its get and put a "
-                "little less than the gap, 30 us; its stores less than that.",
+                "Medians of rows of 64. Get and put include their share of one sync; stores are as they "
+                "leave. The paper's "
+                "read and write\ntake a little less than a round trip, 71 us; its get and put a little less "
+                "than the gap, 30 us; "
+                "its stores less than that.",
             .distance = reading.distance()};
   each_access([&](Access access, bool guarded) {
     Row row{
