@@ -17,7 +17,7 @@ inline std::uint64_t timed(std::size_t bytes) {
 }
 inline std::uint64_t all_of(std::size_t bytes) { return timed(bytes) + timed(bytes) / 4; }
 // Messages under way at most.
-inline std::uint64_t window(std::size_t bytes) { return bytes <= 4096 ? 64 : 4; }
+inline std::uint64_t window(std::size_t bytes) { return bytes <= 4096 ? 64 : 8; }
 
 // GB/s of the timed ones.
 inline double gigabytes(std::size_t bytes, std::uint64_t ticks) {

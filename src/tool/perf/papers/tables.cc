@@ -160,12 +160,11 @@ Table part_table(const Figures& figures, double cycle) {
             .columns = {"paper %"},
             .rows = {},
             .note =
-                "Cycles of the time-stamp counter, of both sides, in batches of 8. What 4 "
-                "arguments add\nto received messages counts as reading them. Over VIs some receives are "
-                "posted where they are "
-                "recycled. Each reading of the counter "
-                "waits for all "
-                "loads before it.",
+                "Cycles of the time-stamp counter, of both sides, in batches of 8. What 4 arguments add to "
+                "messages that "
+                "come\ncounts as reading them. Over VIs some receives are posted where they are recycled. "
+                "Each reading of "
+                "the counter\nwaits for all loads before it.",
             .distance = reading.distance()};
   std::vector<std::vector<Cell>> ways;
   for (const char* const way : kWayNames) {
