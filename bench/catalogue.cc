@@ -23,6 +23,7 @@ class Peers {
     return *this;
   }
   Peers& ucx(const UcxTest& test) { return ucx_ ? add(ucx_meter(test)) : *this; }
+  Peers& ucx_am(Meter meter) { return ucx_am_ ? add(std::move(meter)) : *this; }
   Peers& openmpi(Meter meter) { return openmpi_ ? add(std::move(meter)) : *this; }
   Peers& oshmem(Meter meter) { return oshmem_ ? add(std::move(meter)) : *this; }
   Peers& calls(const std::string& peer, const std::string& how) {
@@ -38,8 +39,8 @@ class Peers {
 
   std::vector<Meter>& all_;
   std::ptrdiff_t next_ = 0;
-  const bool ucx_ = ucx_installed(), openmpi_ = openmpi_installed(), oshmem_ = oshmem_installed(),
-             libfabric_ = libfabric_probe_installed();
+  const bool ucx_ = ucx_installed(), ucx_am_ = ucx_am_installed(), openmpi_ = openmpi_installed(),
+             oshmem_ = oshmem_installed(), libfabric_ = libfabric_probe_installed();
 };
 
 void add_messages(Peers& peers) {
@@ -52,6 +53,11 @@ void add_messages(Peers& peers) {
   peers.behind("shm.datagram.64.oneway").ucx({"posix", "tag", 64, "oneway"}).openmpi(openmpi_send(64));
   peers.behind("shm.datagram.1024.oneway").ucx({"posix", "tag", 1024, "oneway"}).openmpi(openmpi_send(1024));
   peers.behind("shm.message.4096.oneway").ucx({"posix", "tag", 4096, "oneway"}).openmpi(openmpi_send(4096));
+  peers.behind("shm.am.short.16.oneway").ucx({"posix", "am", 16, "oneway"});
+  peers.behind("shm.am.args16.oneway").ucx({"posix", "am", 64, "oneway"});
+  peers.behind("shm.am.medium.4096.oneway").ucx_am(ucx_am_touched("oneway"));
+  peers.behind("shm.am.medium.touched.4096.bandwidth").ucx_am(ucx_am_touched("bandwidth"));
+  peers.behind("shm.am.short.128.rate").ucx({"posix", "am", 16, "rate"});
   peers.behind("shm.fast.row.16.rate").ucx({"posix", "tag", 8, "rate"});
 }
 

@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 
@@ -68,7 +71,26 @@ std::vector<double> run(const UcxTest& test, Cores cores) {
   return {result.latency_us * 1000};
 }
 
+constexpr std::size_t kTouched = 4096, kUnderWay = 16;
+
+std::vector<double> run_touched(const std::string& measure, Cores cores) {
+  Program probe{{peer_program("peer_ucx_am"), std::to_string(cores.first), std::to_string(cores.second),
+                 measure, std::to_string(kTouched), std::to_string(kUnderWay)},
+                {{"UCX_TLS", "posix,self"}, {"UCX_LOG_LEVEL", "error"}}};
+  const std::string text = probe.output(seconds{20});
+  const std::size_t at = text.find("result ");
+  if (at == std::string::npos) throw std::runtime_error("peer_ucx_am gave no result: " + text);
+  return {std::strtod(text.c_str() + at + 7, nullptr)};
+}
+
 }  // namespace
+
+bool ucx_am_installed() { return access(peer_program("peer_ucx_am").c_str(), X_OK) == 0; }
+
+Meter ucx_am_touched(const std::string& measure) {
+  return {.name = "peer.ucx_posix.am.touched." + std::to_string(kTouched) + "." + measure,
+          .round = [measure](Cores cores, int) { return run_touched(measure, cores); }};
+}
 
 bool ucx_installed() { return !find_program("ucx_perftest").empty(); }
 

@@ -34,6 +34,10 @@ struct UcxTest {
 };
 bool ucx_installed();
 Meter ucx_meter(const UcxTest& test);
+// UCX's active messages of 4096 bytes, filled by their sender and read whole by their handler: oneway or
+// bandwidth (16 under way).
+bool ucx_am_installed();
+Meter ucx_am_touched(const std::string& measure);
 
 // Open MPI: two-sided messages over its shared memory.
 bool openmpi_installed();

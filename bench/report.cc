@@ -21,6 +21,7 @@ Json target_json(const TargetResult& result) {
             {"against", target.against},
             {"relation", symbol(target.relation)},
             {"factor", target.factor},
+            {"far_factor", or_null(target.far_factor)},
             {"aim", or_null(target.aim)},
             {"ratio", or_null(worst)},
             {"met", worst ? Json(result.met()) : Json(nullptr)}};
@@ -36,10 +37,11 @@ std::string ratio(const TargetResult& result, Distance distance) {
 std::string target_row(const TargetResult& result, std::size_t width, std::size_t against_width) {
   const Target& target = result.target;
   const char* verdict = !result.worst() ? "not measured" : result.met() ? "met" : "MISSED";
+  const std::string far = target.far_factor ? fmt::format(" (far {})", *target.far_factor) : "";
   const std::string aim = target.aim ? fmt::format(" (aim {})", *target.aim) : "";
-  return fmt::format("{:<{}} / {:<{}} {:>7} {:>7} {:>2} {:<4} {}{}\n", target.figure, width, target.against,
+  return fmt::format("{:<{}} / {:<{}} {:>7} {:>7} {:>2} {:<4} {}{}{}\n", target.figure, width, target.against,
                      against_width, ratio(result, Distance::near), ratio(result, Distance::far),
-                     symbol(target.relation), target.factor, verdict, aim);
+                     symbol(target.relation), target.factor, verdict, far, aim);
 }
 
 std::string target_table(const std::vector<TargetResult>& results) {

@@ -17,7 +17,10 @@ struct Target {
   Relation relation;
   double factor;  // figure must be <relation> factor x against
   std::string against;
-  std::optional<double> aim;  // a better factor that is aimed for
+  std::optional<double> aim;              // a better factor that is aimed for
+  std::optional<double> far_factor = {};  // where the processors are far from each other; none: as `factor`
+
+  double factor_at(Distance d) const { return d == Distance::far ? far_factor.value_or(factor) : factor; }
 };
 
 struct TargetResult {

@@ -24,7 +24,7 @@ fuzz_packages=(
 )
 # The peers that `hamlyn-bench --peers` measures beside us; only scripts/bench installs them.
 bench_packages=(
-  "${build_packages[@]}" libopenmpi-dev openmpi-bin ucx-utils
+  "${build_packages[@]}" libopenmpi-dev openmpi-bin ucx-utils libucx-dev
   capnproto libcapnp-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc
 )
 # callgrind, which counts instructions; only scripts/count installs it.

@@ -185,6 +185,13 @@ void add_logp(CLI::App& app, LogpOptions& options) {
   command.add_option("--cores", options.cores, "The two processors to measure on")
       ->type_name("A,B")
       ->delimiter(',');
+  command
+      .add_flag("--tables{all}", options.tables,
+                "Print other tables of paper 2 with ours: 1, 3, 4, 5, figure2, figure5; by default all")
+      ->type_name("WHICH");
+  command.add_option("--rounds", options.rounds, "How often each figure of the tables is taken")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
   command.add_flag("--json", options.json, "Print one JSON object");
   command.footer(kExitCodes);
 }

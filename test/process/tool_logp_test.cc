@@ -82,6 +82,45 @@ INSTANTIATE_TEST_SUITE_P(layer, ToolLogpOfALayer,
                            return name;
                          });
 
+// One of each kind of measurement. What it is of must be there; how long it took is no matter of tests.
+class ToolLogpTables : public testing::TestWithParam<std::pair<std::string, std::size_t>> {};
+
+TEST_P(ToolLogpTables, StandBesideThePapers) {
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: logp needs two processors";
+  World world;
+  const auto& [which, tables] = GetParam();
+  const Finished finished =
+      world.start({"logp", "--tables=" + which, "--rounds", "1", "--json"}).wait(std::chrono::seconds{100});
+  if (finished.status == 128 + SIGKILL) GTEST_SKIP() << "SKIPPED: the machine is too slow for it";
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const json report = json::parse(finished.out);
+  ASSERT_EQ(report.at("tables").size(), tables);
+  EXPECT_GT(report.at("ns_per_cycle"), 0);
+  for (const json& table : report.at("tables")) {
+    EXPECT_EQ(table.at("table"), which);
+    for (const json& row : table.at("rows"))
+      EXPECT_EQ(row.at("cells").size(), table.at("columns").size()) << row.dump();
+  }
+  for (const json& figure : report.at("figures"))
+    EXPECT_TRUE(std::isfinite(figure.at("median").get<double>())) << figure.at("name");
+  EXPECT_TRUE(eventually([&] { return world.attached() == 0; })) << "somebody is still attached";
+}
+
+INSTANTIATE_TEST_SUITE_P(which, ToolLogpTables,
+                         testing::Values(std::pair{"1", 1}, std::pair{"3", 2}, std::pair{"4", 1},
+                                         std::pair{"5", 1}, std::pair{"figure2", 1}),
+                         [](const auto& each) { return each.param.first; });
+
+TEST(ToolLogp, PrintsATableForPeople) {
+  if (!two_processors()) GTEST_SKIP() << "SKIPPED: logp needs two processors";
+  World world;
+  const Finished finished =
+      world.start({"logp", "--tables=4,1", "--rounds", "1"}).wait(std::chrono::seconds{100});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_LT(finished.out.find("table 4: "), finished.out.find("table 1: "));
+  EXPECT_NE(finished.out.find("Giganet cLan"), std::string::npos) << finished.out;
+}
+
 TEST(ToolLogp, RefusesWhatItCannotFollow) {
   World world;
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
@@ -94,6 +133,11 @@ TEST(ToolLogp, RefusesWhatItCannotFollow) {
       {{"logp", "--layer", "fast", "--k", "4"}, "--k: the layer fast has no credits"},
       {{"logp", "--layer", "vi", "--k", "256"}, "--k: the layer vi has at most 255 requests under way"},
       {{"logp", "--layer", "am.vi3", "--k", "33"}, "--k: the layer am.vi3 has at most 32 requests under way"},
+      {{"logp", "--tables=2"}, "--tables: 2 is none of all, 1, 3, 4, 5, figure2, figure5"},
+      {{"logp", "--tables=1,,3"}, "--tables:  is none of all"},
+      {{"logp", "--tables", "--layer", "am"}, "--tables: without --layer and --k"},
+      {{"logp", "--rounds", "2"}, "--rounds: only with --tables"},
+      {{"logp", "--tables", "--rounds", "0"}, "--rounds: Value 0 not in range 1 to 1000"},
       {{"logp", "--cores", "0,0"}, "two different processors"},
   };
   for (const auto& [words, reason] : wrong) expect_usage(world, words, reason);

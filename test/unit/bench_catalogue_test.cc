@@ -26,7 +26,7 @@ class BenchCatalogue : public testing::Test {
   BenchCatalogue() {
     for (const char* const name :
          {"ucx_perftest", "mpirun", "oshrun", "peer_mpi_send", "peer_mpi_touched", "peer_oshmem_put",
-          "peer_fi_net", "peer_grpc", "peer_capnp", "peer_tcp_calls"}) {
+          "peer_fi_net", "peer_ucx_am", "peer_grpc", "peer_capnp", "peer_tcp_calls"}) {
       test::write_file(folder_.file(name), "");
       chmod(folder_.file(name).c_str(), 0700);
     }

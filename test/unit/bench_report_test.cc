@@ -12,7 +12,7 @@ Judged judged() {
   all.report.figures.push_back({"shm.x.oneway", "ns", {50, 60, 70, 80, 90}, true, 5, {55, 200}});
   all.targets.push_back(
       {{"shm.x.oneway", Target::Relation::at_most, 1.35, "limit.y.oneway", 1.15}, {1.1, 1.4}});
-  all.targets.push_back({{"shm.x.oneway", Target::Relation::below, 1, "peer.z.oneway", {}}, {}});
+  all.targets.push_back({{"shm.x.oneway", Target::Relation::below, 1, "peer.z.oneway", {}, 0.5}, {}});
   return all;
 }
 
@@ -31,20 +31,22 @@ TEST(BenchReport, TargetsSayWhetherTheyAreMet) {
                                      {"against", "limit.y.oneway"},
                                      {"relation", "<="},
                                      {"factor", 1.35},
+                                     {"far_factor", nullptr},
                                      {"aim", 1.15},
                                      {"ratio", 1.4},
                                      {"met", false},
                                      {"near", 1.1},
                                      {"far", 1.4}};
   EXPECT_EQ(targets.at(0), wanted);
+  EXPECT_EQ(targets.at(1).at("far_factor"), 0.5);
   EXPECT_TRUE(targets.at(1).at("ratio").is_null());
   EXPECT_TRUE(targets.at(1).at("met").is_null());
 }
 
 TEST(BenchReport, TheTableShowsFiguresRatiosAndWhatIsAbsent) {
   const std::string text = to_text(judged());
-  for (const char* part :
-       {"shm.x.oneway", "60.0 ns", "1.10    1.40 <= 1.35 MISSED (aim 1.15)", "not measured", "absent: ucx"}) {
+  for (const char* part : {"shm.x.oneway", "60.0 ns", "1.10    1.40 <= 1.35 MISSED (aim 1.15)",
+                           "not measured (far 0.5)", "absent: ucx"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
 }

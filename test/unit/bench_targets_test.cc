@@ -49,6 +49,16 @@ TEST(BenchTargets, EachDistanceHasItsRatioAndTheWorseOneCounts) {
   EXPECT_DOUBLE_EQ(rates.at(0).worst().value(), 3);
 }
 
+TEST(BenchTargets, FarMayHaveAFactorOfItsOwn) {
+  const std::vector<Target> both = {{"shm.a.oneway", Relation::at_most, 0.7, "peer.b.oneway", {}, 0.5}};
+  const auto met = [&](double near, double far) {
+    return compare(both, {figure("peer.b.oneway", 100, 100), figure("shm.a.oneway", near, far)})[0].met();
+  };
+  EXPECT_TRUE(met(70, 50));
+  EXPECT_FALSE(met(71, 50));
+  EXPECT_FALSE(met(60, 60));
+}
+
 TEST(BenchTargets, FiguresOfDifferentDistancesAreNotCompared) {
   Figure far = figure("limit.b.oneway", 200);
   far.median_at(Distance::far) = far.median_at(Distance::near);

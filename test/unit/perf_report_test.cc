@@ -47,31 +47,5 @@ TEST(PerfReport, TheTableShowsFigures) {
   }
 }
 
-// Figures of VIs, each of 10 ns, so that each of the thirteen calls has a thirteenth.
-TEST(PerfReport, TablesOfPaperTwoStandBesideWhatWasMeasured) {
-  Report all = report();
-  EXPECT_EQ(to_text(all).find("table"), std::string::npos) << "nothing of it was measured";
-  for (const char* const call :
-       {"build_send", "post_send", "queue_done_send", "send_done", "recycle_send", "post_receive",
-        "queue_done", "receive_done", "recycle_receive", "credit", "match", "read", "act"})
-    all.figures.push_back(
-        {std::string("vi.call.") + call + ".cost", "ns", {10, 10, 10, 10, 10}, true, 1, {}});
-  const std::string costs = to_text(all);
-  EXPECT_EQ(costs.find("table 1"), std::string::npos);
-  EXPECT_NE(costs.find("VipPostSend"), std::string::npos);
-  EXPECT_NE(costs.find("100.0    100.0    100.0"), std::string::npos) << "the columns of\n" << costs;
-  EXPECT_NE(costs.find("130.0"), std::string::npos);
-  EXPECT_NE(costs.find("53.8     32.5     36.1"), std::string::npos) << "of base VI, as the paper sums it up";
-  EXPECT_NE(costs.find("15.4     44.2     46.9"), std::string::npos) << "of event notification";
-  all.figures.push_back({"shm.vi.send.16.oneway", "ns", {}, true, 1, {}});
-  all.figures.back().summary.median = 123;
-  all.figures.push_back({"shm.vi.touched.65536.bandwidth", "GB/s", {}, false, 1, {}});
-  all.figures.back().summary.median = 9.5;
-  const std::string base = to_text(all);
-  EXPECT_NE(base.find("0.123         9500"), std::string::npos) << base;
-  all.figures.erase(all.figures.begin() + 2);
-  EXPECT_EQ(to_text(all).find("VipPostSend"), std::string::npos) << "a call was not measured";
-}
-
 }  // namespace
 }  // namespace hamlyn::tool::perf

@@ -80,7 +80,7 @@ void add_splitc(Collection& all) {
 }
 
 void add_active_messages(Collection& all) {
-  all.add(am_short());
+  all.add(am_short(Place::shm));
   all.add(am_longest());
   all.add(am_short_over_vi());
   all.add(am_short_over_vi3());
@@ -88,8 +88,10 @@ void add_active_messages(Collection& all) {
   for (const std::uint32_t credits : {8u, 128u}) all.add(am_rate(credits));
   all.add(am_medium_bandwidth());
   all.add(am_long_bandwidth());
-  all.add(am_send_cost());
-  all.add(am_receive_cost());
+  for (const am::Way way : {am::Way::slots, am::Way::vi}) {
+    all.add(am_send_cost(way));
+    all.add(am_receive_cost(way));
+  }
 }
 
 void add_messages(Collection& all) {
@@ -222,6 +224,7 @@ void add_far(Collection& all) {
   all.add(fast_latency(Place::ofi));
   all.add(posted_latency(Place::ofi));
   all.add(vi_send(Place::ofi, 16));
+  all.add(am_short(Place::ofi));
   all.add(rpc_null(Place::ofi));
   all.add(rpc_minus(Place::ofi));
   all.add(rpc_longest(Place::ofi));
@@ -231,6 +234,7 @@ void add_far(Collection& all) {
   all.add(get_round_trip(Place::ofi));
   all.add(segment_write(Place::ofi, Sharing::guarded));
   all.add(segment_read(Place::ofi, Sharing::guarded));
+  all.add(splitc_read_far());
   all.add(segment_swap(Place::ofi, Sharing::guarded));
   all.add(segment_flush(Place::ofi));
   all.add(segment_write_flushed(Place::ofi));

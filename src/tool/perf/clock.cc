@@ -1,5 +1,6 @@
 #include "tool/perf/clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -37,7 +38,24 @@ double calibrate() {
          static_cast<double>(end.ticks - start.ticks);
 }
 
+double time_readings() {
+  constexpr int kSamples = 64, kReadings = 256;
+  std::uint64_t least = ~std::uint64_t{0};  // of samples: others may have been interrupted
+  for (int sample = 0; sample != kSamples; ++sample) {
+    const std::uint64_t start = hamlyn_ticks();
+    std::uint64_t last = start;
+    for (int i = 0; i != kReadings; ++i) last = hamlyn_ticks();
+    least = std::min(least, last - start);
+  }
+  return static_cast<double>(least) / kReadings;
+}
+
 }  // namespace
+
+double ticks_per_reading() {
+  static const double value = time_readings();
+  return value;
+}
 
 double ns_per_tick() {
   static const double value = calibrate();

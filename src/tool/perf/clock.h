@@ -10,4 +10,8 @@ namespace hamlyn::tool::perf {
 // that measuring processes inherit the value.
 double ns_per_tick();
 
+// Ticks that a reading of the clock costs, likewise measured once: of many in a row, for some clocks move in
+// steps.
+double ticks_per_reading();
+
 }  // namespace hamlyn::tool::perf

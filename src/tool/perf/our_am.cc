@@ -20,9 +20,9 @@ constexpr std::size_t kSegments = 8;  // places of long messages
 
 // Requests and replies of one kind, in turn. `send` gives a request, or replies.
 template <class Ask, class Answer>
-std::vector<double> in_turn(Cores cores, am::Way way, Ask ask, Answer answer) {
+std::vector<double> in_turn(Cores cores, Place place, am::Way way, Ask ask, Answer answer) {
   return run_parties(
-      cores, kTimed, {},
+      cores, kTimed, {.place = place},
       [ask, way](Party& party, Room& room) mutable {
         {
           AmEnd end(party, {.way = way});
@@ -46,7 +46,7 @@ std::vector<double> in_turn(Cores cores, am::Way way, Ask ask, Answer answer) {
           party.finish();
         }
       },
-      {},
+      {.place = place},
       [answer, way](Party& party, Room&) mutable {
         {
           AmEnd end(party, {.way = way});
@@ -66,10 +66,10 @@ std::vector<double> in_turn(Cores cores, am::Way way, Ask ask, Answer answer) {
 
 std::int32_t number(std::uint64_t i) { return static_cast<std::int32_t>(i); }
 
-Meter arguments_latency(const char* name, std::size_t count, am::Way way) {
-  const auto round = [count, way](Cores cores, int) {
+Meter arguments_latency(const char* name, std::size_t count, am::Way way, Place place = Place::shm) {
+  const auto round = [count, way, place](Cores cores, int) {
     return in_turn(
-        cores, way,
+        cores, place, way,
         [count](am::Endpoint& endpoint, std::uint64_t i) {
           std::array<std::int32_t, am::kMostArguments> all{number(i), 1, 2, 3};
           good(endpoint.request(0, kAsk, std::span(all).first(count)), "no request");
@@ -78,12 +78,12 @@ Meter arguments_latency(const char* name, std::size_t count, am::Way way) {
           good(token.reply(kAnswer, arrival.arguments), "no reply");
         });
   };
-  return {.name = prefix(Place::shm) + name, .round = round, .single_operations = true};
+  return {.name = prefix(place) + name, .round = round, .single_operations = true};
 }
 
 }  // namespace
 
-Meter am_short() { return arguments_latency("am.short.16.oneway", 4, am::Way::slots); }
+Meter am_short(Place place) { return arguments_latency("am.short.16.oneway", 4, am::Way::slots, place); }
 Meter am_longest() { return arguments_latency("am.args16.oneway", am::kMostArguments, am::Way::slots); }
 Meter am_short_over_vi() { return arguments_latency("am.vi.short.16.oneway", 4, am::Way::vi); }
 Meter am_short_over_vi3() { return arguments_latency("am.vi3.short.16.oneway", 4, am::Way::vi3); }
@@ -91,7 +91,7 @@ Meter am_short_over_vi3() { return arguments_latency("am.vi3.short.16.oneway", 4
 Meter am_medium() {
   const auto round = [](Cores cores, int) {
     return in_turn(
-        cores, am::Way::slots,
+        cores, Place::shm, am::Way::slots,
         [bytes = std::vector<std::byte>(am::kMostMedium)](am::Endpoint& endpoint, std::uint64_t i) mutable {
           hamlyn_fill(bytes.data(), bytes.size(), i);
           good(endpoint.request(0, kAsk, bytes, std::array{number(i)}), "no request");
@@ -209,15 +209,17 @@ Meter am_long_bandwidth() {
 namespace {
 
 // Bursts of requests: what a request costs its sender, or its receiver when the whole burst is there.
-Meter burst_cost(const char* name, bool receiver) {
+Meter burst_cost(am::Way way, bool receiver) {
   constexpr std::uint64_t kBursts = 3000, kBurst = 32;
   constexpr int kUntilAllAreThere = 200;  // pauses
-  const auto round = [receiver](Cores cores, int) {
+  // A VI has credits for one burst.
+  const am::EndpointOptions options{.credits = way == am::Way::slots ? 0 : std::uint32_t{kBurst}, .way = way};
+  const auto round = [=](Cores cores, int) {
     return run_parties(
         cores, kBursts, {},
-        [receiver](Party& party, Room& room) {
+        [=](Party& party, Room& room) {
           {
-            AmEnd end(party);
+            AmEnd end(party, options);
             end.meet();
             std::uint64_t answered = 0;
             good(end.endpoint.set_handler(kAnswer, [&](am::Token&, const am::Arrival&) { ++answered; }),
@@ -236,9 +238,9 @@ Meter burst_cost(const char* name, bool receiver) {
           }
         },
         {},
-        [receiver](Party& party, Room& room) {
+        [=](Party& party, Room& room) {
           {
-            AmEnd end(party);
+            AmEnd end(party, options);
             std::uint64_t asked = 0;
             good(end.endpoint.set_handler(kAsk,
                                           [&](am::Token& token, const am::Arrival&) {
@@ -260,12 +262,13 @@ Meter burst_cost(const char* name, bool receiver) {
           }
         });
   };
-  return {.name = prefix(Place::shm) + name, .round = round};
+  const std::string layer = way == am::Way::slots ? "am." : "am.vi.";
+  return {.name = prefix(Place::shm) + layer + (receiver ? "or.cost" : "os.cost"), .round = round};
 }
 
 }  // namespace
 
-Meter am_send_cost() { return burst_cost("am.os.cost", false); }
-Meter am_receive_cost() { return burst_cost("am.or.cost", true); }
+Meter am_send_cost(am::Way way) { return burst_cost(way, false); }
+Meter am_receive_cost(am::Way way) { return burst_cost(way, true); }
 
 }  // namespace hamlyn::tool::perf

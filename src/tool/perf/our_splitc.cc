@@ -130,11 +130,15 @@ RankWork meet(Together together) {
 
 std::string kind(bool guarded) { return guarded ? "" : "mapped."; }
 
+Meter of_ranks(const std::string& name, const RankOptions& options, const RankWork& first,
+               const RankWork& second) {
+  return {.name = prefix(options.place) + "splitc." + name,
+          .round = [=](Cores cores, int) { return run_ranks(cores, options, first, second); },
+          .single_operations = options.results == kTimed};
+}
 Meter of_ranks(const std::string& name, bool guarded, std::size_t results, const RankWork& first,
                const RankWork& second) {
-  const auto round = [=](Cores cores, int) { return run_ranks(cores, results, guarded, first, second); };
-  return {
-      .name = prefix(Place::shm) + "splitc." + name, .round = round, .single_operations = results == kTimed};
+  return of_ranks(name, {.results = results, .guarded = guarded}, first, second);
 }
 
 }  // namespace
@@ -143,6 +147,10 @@ Meter splitc_read(bool guarded) {
   const std::string name = "read." + kind(guarded) + "8.roundtrip";
   return guarded ? of_ranks(name, true, kTimed, timed(read_word), serve)
                  : of_ranks(name, false, kReads, read_changing_word, keep_word_changing);
+}
+
+Meter splitc_read_far() {
+  return of_ranks("read.8.roundtrip", {.results = kTimed, .place = Place::ofi}, timed(read_word), serve);
 }
 
 Meter splitc_write() { return of_ranks("write.8.roundtrip", true, kTimed, timed(write_word), serve); }

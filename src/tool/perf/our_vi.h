@@ -1,5 +1,5 @@
 #pragma once
-// VIs (hamlyn/vi.h): figures, and tables 1, 3 and 4 of paper 2 made of them.
+// Figures of VIs (hamlyn/vi.h).
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -54,8 +54,5 @@ enum class ViCall {
   count
 };
 Meter vi_call_cost(ViCall call);
-
-// Tables 1, 3 and 4 of paper 2, with what was measured beside it. Empty if the figures for it are not there.
-std::string vi_tables(const std::vector<Figure>& figures);
 
 }  // namespace hamlyn::tool::perf

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hamlyn/am/values.h"
 #include "hamlyn/core/message_area.h"
 #include "tool/perf/meter.h"
 
@@ -103,6 +104,7 @@ Meter blast_bare();
 // Split-C between two ranks: a word read and written; stores and gets a second; meetings. The bare write is a
 // store without Split-C.
 Meter splitc_read(bool guarded);
+Meter splitc_read_far();  // between nodes, where heaps are guarded
 Meter splitc_write();
 Meter splitc_write_cost();
 Meter bare_write_cost();
@@ -113,7 +115,7 @@ Meter splitc_barrier(bool guarded);
 // Active messages (hamlyn/am.h), handlers on both sides: requests of 4 and 16 arguments and replies, of 4096
 // bytes touched; as many as go with so many credits, of 4 arguments, 4096 and 65536 bytes touched; what one
 // of a burst costs who sends, and who handles.
-Meter am_short();
+Meter am_short(Place place);
 Meter am_longest();
 // As am_short, over a VI for each pair, and over three.
 Meter am_short_over_vi();
@@ -122,8 +124,8 @@ Meter am_medium();
 Meter am_rate(std::uint32_t credits);
 Meter am_medium_bandwidth();
 Meter am_long_bandwidth();
-Meter am_send_cost();
-Meter am_receive_cost();
+Meter am_send_cost(am::Way way);
+Meter am_receive_cost(am::Way way);
 // Segments: 40 bytes written there, and back; read; a word swapped. Of the mapped kind by stores and loads.
 Meter segment_write(Place place, Sharing sharing);
 Meter segment_read(Place place, Sharing sharing);

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "job/desk_service.h"
-#include "tool/perf/our_party.h"
+#include "tool/perf/far_nodes.h"
 
 namespace hamlyn::tool::perf {
 
@@ -40,16 +40,32 @@ class DeskOfTwo {
   std::thread serving_;
 };
 
-void take_part(const std::string& job, std::uint32_t rank, bool guarded, Room& room, const RankWork& work) {
-  Interface desks;
+Interface* working = nullptr;
+
+// Where a rank is, and what it is there.
+Interface::Options at_place(Place place, std::uint32_t rank) {
+  Interface::Options options{.requests = kGetsOfRank};
+  if (place == Place::ofi) options.node = at_far_node(static_cast<int>(rank));
+  return options;
+}
+JobPlace place_of(const std::string& job, Place place, std::uint32_t rank) {
+  if (place == Place::ofi) return {.job = job, .rank = rank, .size = 2, .here = 0, .size_here = 1};
+  return {.job = job, .rank = rank, .size = 2, .here = rank, .size_here = 2};
+}
+
+void take_part(const std::string& job, std::uint32_t rank, const RankOptions& options, Room& room,
+               const RankWork& work) {
+  const Interface::Options at = at_place(options.place, rank);
+  Interface desks({.node = at.node});
   std::optional<DeskOfTwo> desk;
   if (rank == 0) desk.emplace(desks, job);
-  Interface interface({.requests = kGetsOfRank});
-  splitc::Program program(interface, {.job = job, .rank = rank, .size = 2, .here = rank, .size_here = 2},
-                          {.heap = std::size_t{1} << 20, .guarded = guarded});
+  Interface interface(at);
+  splitc::Program program(interface, place_of(job, options.place, rank),
+                          {.heap = options.heap, .guarded = options.guarded});
   {
     Words words(2 * kOver);
     splitc::barrier();
+    working = &interface;
     work(words, room);
     splitc::barrier();
   }
@@ -59,13 +75,16 @@ void take_part(const std::string& job, std::uint32_t rank, bool guarded, Room& r
 
 }  // namespace
 
-std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
+std::vector<double> run_ranks(Cores cores, const RankOptions& options, const RankWork& first,
                               const RankWork& second) {
   const std::string job = new_meeting();
+  if (options.place == Place::ofi) far_node(0);  // here, once for all rounds
   return run_pair(
-      cores, {.results = results}, [&](Room& room) { take_part(job, 0, guarded, room, first); },
-      [&](Room& room) { take_part(job, 1, guarded, room, second); });
+      cores, {.results = options.results}, [&](Room& room) { take_part(job, 0, options, room, first); },
+      [&](Room& room) { take_part(job, 1, options, room, second); });
 }
+
+Interface& interface_of_rank() { return *working; }
 
 void serve(Words& words, Room&) {
   const auto over = own(words, kOver);

@@ -7,18 +7,26 @@
 #include <vector>
 
 #include "hamlyn/splitc.h"
-#include "tool/perf/pair.h"
+#include "tool/perf/our_party.h"
 
 namespace hamlyn::tool::perf {
 
 using Words = splitc::everywhere<std::uint64_t>;
+// The interface of this process's rank, while its work is done.
+Interface& interface_of_rank();
 using RankWork = std::function<void(Words&, Room&)>;
 
 inline constexpr std::size_t kOver = 1024;        // the word by which rank 0 says that all is measured
 inline constexpr std::uint32_t kGetsOfRank = 64;  // that may be under way
 
+struct RankOptions {
+  std::size_t results = 1;  // at most
+  bool guarded = true;      // heaps; between nodes they always are
+  Place place = Place::shm;
+  std::size_t heap = std::size_t{1} << 20;  // bytes of each rank
+};
 // Runs rank 0 and rank 1, each on a processor of its own, with twice kOver words everywhere.
-std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
+std::vector<double> run_ranks(Cores cores, const RankOptions& options, const RankWork& first,
                               const RankWork& second);
 
 inline std::atomic_ref<std::uint64_t> own(Words& words, std::size_t at) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tool/perf/our_vi.h"
 #include "tool/perf/report.h"
 
 namespace hamlyn::tool::perf {
@@ -49,7 +48,7 @@ std::string to_text(const Report& report) {
   text += fmt::format("{:<{}} {:>10} {:<9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "figure", width,
                       "median", "unit", "near", "far", "min", "p99", "p99.9", "max");
   for (const Figure& figure : report.figures) text += figure_row(figure, width);
-  return text + vi_tables(report.figures);
+  return text;
 }
 
 }  // namespace hamlyn::tool::perf

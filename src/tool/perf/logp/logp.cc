@@ -13,6 +13,7 @@
 #include "tool/perf/logp/layers.h"
 #include "tool/perf/logp/table.h"
 #include "tool/perf/machine.h"
+#include "tool/perf/papers/papers.h"
 #include "tool/perf/session.h"
 
 namespace hamlyn::tool {
@@ -74,11 +75,21 @@ Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
   return row;
 }
 
+TablesOptions tables_of(const LogpOptions& options) {
+  if (!options.layer.empty() || options.credits != 0)
+    throw std::invalid_argument("--tables: without --layer and --k, which are of the parameters");
+  TablesOptions out{.which = options.tables, .cores = options.cores, .json = options.json};
+  if (options.rounds != 0) out.rounds = options.rounds;
+  return out;
+}
+
 }  // namespace
 }  // namespace perf::logp
 
 int run_logp(const LogpOptions& options) {
   using namespace perf;
+  if (!options.tables.empty()) return run_tables(logp::tables_of(options));
+  if (options.rounds != 0) throw std::invalid_argument("--rounds: only with --tables");
   const std::vector<logp::Layer> layers = logp::chosen(options);
   const Cores cores = cores_for(options.cores);
   ns_per_tick();

@@ -11,6 +11,8 @@ struct LogpOptions {
   std::string layer;                  // empty: each
   std::uint32_t credits = 0;          // requests under way, of layers that have credits; 0: as they have them
   std::pair<int, int> cores{-1, -1};  // the two processors to measure on; negative: chosen here
+  std::string tables = {};            // of the paper, instead: TablesOptions::which; empty: none
+  int rounds = 0;                     // of these; 0: not said
   bool json = false;                  // one JSON object on stdout instead of tables
 };
 

@@ -48,7 +48,7 @@ Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds) {
     survey_and_report(asker, under_way, rounds, room);
     say_over(words);
   };
-  return unpacked(run_ranks(cores, kMostValues, true, ask, serve));
+  return unpacked(run_ranks(cores, {.results = kMostValues}, ask, serve));
 }
 
 }  // namespace hamlyn::tool::perf::logp
