@@ -10,6 +10,16 @@
 
 namespace hamlyn::test {
 
+// Ways of a program.
+enum class Way { mapped, guarded, vi };
+inline constexpr Way kWays[] = {Way::mapped, Way::guarded, Way::vi};
+inline splitc::ProgramOptions options_of(Way way, std::size_t heap, std::uint32_t credits = 0) {
+  return {.heap = heap,
+          .guarded = way == Way::guarded,
+          .over = way == Way::vi ? splitc::Over::vi : splitc::Over::segments,
+          .credits = credits};
+}
+
 // Adds the desk, process 1, and so many ranks behind it. `errors` gets what each rank's program threw.
 class HostedProgram {
  public:
