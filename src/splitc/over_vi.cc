@@ -20,13 +20,19 @@ void Runtime::connect_vis(const std::vector<Told>& all) {
     if (rank != rank_)
       vi_->connect(rank_, rank, all[rank].session, all[rank].door,
                    {own_, view_.first, bytes, own_ + other_at(rank)});
+  ViWay::Connecting now;
   const auto look = [&] {
     vi_->poll();
-    return vi_->is_connected() || vi_->first_ended();
+    now = vi_->connecting();
+    return now.over;
   };
   const Status status = interface_.wait_any(look, kPatience);
   resume();
-  if (vi_->first_ended() || status != Status::ok) fail_ended("not all VIs of the ranks were connected");
+  if (status == Status::ok && !now.rank) return;
+  if (status == Status::ok) fail_gone(*now.rank);
+  if (status != Status::timed_out) fail_by(status, rank_);
+  fail_ended(now.rank ? "the VI to " + name_of(*now.rank) + " was not connected in time"
+                      : "a rank was not told in time that its VI is connected");
 }
 
 void Runtime::fail_breach() {

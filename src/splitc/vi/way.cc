@@ -36,14 +36,17 @@ void ViWay::connect(std::uint32_t own, std::uint32_t rank, std::uint64_t session
   static_cast<void>(lanes_.step());
 }
 
-bool ViWay::is_connected() noexcept {
-  if (lanes_.step()) return false;
-  for (Other& other : all_) {
-    if (other.lane == nullptr || other.lane->ready()) continue;
-    if (!other.lane->is_connected()) return false;
+ViWay::Connecting ViWay::connecting() noexcept {
+  const bool all_told = !lanes_.step();
+  for (std::uint32_t rank = 0; rank != all_.size(); ++rank) {
+    Other& other = all_[rank];
+    if (other.lane == nullptr) continue;
+    if (other.ended || other.lane->over()) return {true, rank};
+    if (other.lane->ready()) continue;
+    if (!other.lane->is_connected()) return {false, rank};
     other.lane->make_ready();
   }
-  return true;
+  return {all_told, std::nullopt};
 }
 
 void ViWay::poll() noexcept {

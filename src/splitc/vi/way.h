@@ -60,8 +60,12 @@ class ViWay {
   // Asks for the VI to that rank. Throws Error, std::bad_alloc.
   void connect(std::uint32_t own, std::uint32_t rank, std::uint64_t session, const Ticket& door,
                const OwnHeap& heap);
-  // Whether all are connected, and nobody waits to hear so.
-  bool is_connected() noexcept;
+  // Looks whether all are connected, and have heard so. Otherwise a rank to which no VI is.
+  struct Connecting {
+    bool over = false;                  // all are, or one never will be
+    std::optional<std::uint32_t> rank;  // to which no VI is; nothing: to all
+  };
+  Connecting connecting() noexcept;
 
   // Handles what has come, of a flood a part.
   void poll() noexcept;
