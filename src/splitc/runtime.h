@@ -99,6 +99,8 @@ class Runtime {
     return peers_[other].interface >> 48 == peers_[rank_].interface >> 48;  // of a node's interfaces
   }
   bool failed() const noexcept { return failure_.has_value(); }
+  // Null: the program goes over segments.
+  ViWay* vi() noexcept { return vi_.get(); }
 
  private:
   static constexpr std::size_t kRow = 64;

@@ -1,5 +1,6 @@
 #pragma once
 // Split-C programs on the simulator: a desk in a process of its own, and ranks in others.
+#include <cstdlib>
 #include <functional>
 #include <string>
 
@@ -9,6 +10,12 @@
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {
+
+// So many seeds, times HAMLYN_TEST_SEEDS.
+inline std::uint64_t more(std::uint64_t seeds) {
+  const char* const times = std::getenv("HAMLYN_TEST_SEEDS");
+  return seeds * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
+}
 
 // Ways of a program.
 enum class Way { mapped, guarded, vi };

@@ -1,5 +1,4 @@
 // Split-C programs on simulated hosts: all of the language over seeds, and deaths at any time.
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -16,12 +15,6 @@ namespace hamlyn::test {
 namespace {
 
 constexpr std::size_t kHeap = std::size_t{1} << 20;
-
-// So many seeds, times HAMLYN_TEST_SEEDS.
-std::uint64_t more(std::uint64_t seeds) {
-  const char* const times = std::getenv("HAMLYN_TEST_SEEDS");
-  return seeds * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
-}
 
 void run_whole(std::uint64_t seed, std::uint32_t ranks, Way way, std::uint32_t credits = 0) {
   SCOPED_TRACE(seed);

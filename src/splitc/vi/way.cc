@@ -31,7 +31,7 @@ void ViWay::connect(std::uint32_t own, std::uint32_t rank, std::uint64_t session
                     const OwnHeap& heap) {
   Other& other = all_[rank];
   other.lane = lanes_.make(&other, lane_size(credits_));
-  other.to = std::make_unique<To>(Line(*other.lane, lanes_), heap, credits_);
+  other.to = std::make_unique<To>(line(rank), heap, credits_);
   other.lane->connect(address(session_, rank), address(session, own), door, credits_, false);
   static_cast<void>(lanes_.step());
 }

@@ -70,6 +70,7 @@ class ViWay {
   // Handles what has come, of a flood a part.
   void poll() noexcept;
   To& with(std::uint32_t rank) noexcept { return *all_[rank].to; }
+  Line line(std::uint32_t rank) noexcept { return {*all_[rank].lane, lanes_}; }
   // Whether the VI to that rank has ended; and to which first.
   bool has_ended(std::uint32_t rank) const noexcept { return all_[rank].ended; }
   std::optional<std::uint32_t> first_ended() const noexcept { return first_ended_; }
