@@ -138,7 +138,7 @@ class Runtime {
     std::array<std::array<std::byte, 48>, kRow> data;
     std::array<PutMessage, kRow> messages;
   };
-  // What is waited for. Functions that others call do not run while `replies` are.
+  // Names what is waited for. Functions that others call do not run while `replies` are.
   enum class Waits { messages, stores, replies };
 
   // --- beginning and end (runtime.cc)

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t kViHeap = std::size_t{1} << 18;
 
-TEST(HostedSplitCPrograms, do_what_they_would_do_alone_each_way) {
+TEST(HostedSplitCPrograms, do_what_they_would_do_alone_over_vi) {
   for (std::uint64_t seed = 1; seed <= more(12) && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     constexpr std::uint32_t kCredits[] = {1, 2, 8, 32};
     const auto ranks = 1 + static_cast<std::uint32_t>(seed % 4);
     Hosted hosted(rough_rules(seed / 4), seed);
-    HostedProgram program(hosted, ranks, options_of(kWays[seed % 3], kViHeap, kCredits[seed / 3 % 4]),
+    HostedProgram program(hosted, ranks, options_of(Way::vi, kViHeap, kCredits[seed / 3 % 4]),
                           [&] { RandomRank(seed, 30).run(); });
     hosted.run();
     for (const std::string& each : program.errors) EXPECT_EQ(each, "");

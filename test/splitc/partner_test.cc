@@ -23,7 +23,7 @@ struct Message {
   std::vector<std::byte> bytes;
 };
 
-// What a line has, whoever looks at it.
+// State of a line, which the test looks at.
 struct Wire {
   std::deque<Message> sent;
   std::array<std::byte, kMostBytes> next{};

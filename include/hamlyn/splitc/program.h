@@ -31,7 +31,7 @@ struct ProgramOptions {
   std::size_t heap = std::size_t{16} << 20;  // bytes of each rank that the others can name; as many on all
   // Puts and gets by packets that each owner's interface checks, also where heaps could be mapped.
   bool guarded = false;
-  Over over = Over::standard;
+  Over over = Over::standard;  // the way between ranks
   // Over VI: requests to one rank under way, 1 to 32. 0: as HAMLYN_SPLITC_CREDITS says, otherwise 8.
   std::uint32_t credits = 0;
 };

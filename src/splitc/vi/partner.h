@@ -40,7 +40,7 @@ enum class Broken : std::uint8_t {
 // Says it in words.
 const char* words_of(Broken rule) noexcept;
 
-// This rank's heap, as requests reach it.
+// Heap of this rank, as requests reach it.
 struct OwnHeap {
   std::byte* segment = nullptr;        // which begins with the control block
   std::uint64_t first = 0, bytes = 0;  // places of the heap
@@ -92,7 +92,7 @@ class Partner {
   // Requests that were sent, and how many of the other's were handled.
   std::uint64_t sent() const noexcept { return sent_; }
   std::uint64_t handled() const noexcept { return handled_; }
-  // Those that are answered: how many were sent, and how many answers have come.
+  // Requests that are answered: how many were sent, and how many answers have come.
   std::uint64_t asked() const noexcept { return last_asked_; }
   std::uint64_t answered() const noexcept { return answered_; }
   // Nothing lands any more where requests would have it.
