@@ -23,7 +23,10 @@ void Runtime::poll() {
   outside_of_calls("a poll");
   look_if_due();
   leave();
-  run();
+  if (vi_ != nullptr)
+    drain_vi();
+  else
+    static_cast<void>(run());
   give_way();
   serve();
 }

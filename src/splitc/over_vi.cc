@@ -22,11 +22,14 @@ void Runtime::connect_vis(const std::vector<Told>& all) {
                    {own_, view_.first, bytes, own_ + other_at(rank)});
   ViWay::Connecting now;
   const auto look = [&] {
-    vi_->poll();
+    const bool more = vi_->drain();
     now = vi_->connecting();
-    return now.over;
+    return now.over || more;
   };
-  const Status status = interface_.wait_any(look, kPatience);
+  Status status = Status::ok;
+  do {
+    status = interface_.wait_any(look, kPatience);
+  } while (status == Status::ok && !now.over);
   resume();
   if (status == Status::ok && !now.rank) return;
   if (status == Status::ok) fail_gone(*now.rank);
@@ -41,10 +44,16 @@ void Runtime::fail_breach() {
                                      ", and the program cannot go on with it");
 }
 
-void Runtime::poll_vi() {
-  vi_->poll();
+void Runtime::drain_vi() {
+  vi_->drain();
+  if (vi_->breach()) fail_breach();
+}
+
+bool Runtime::poll_vi() {
+  const bool heard = vi_->poll();
   if (vi_->breach()) [[unlikely]]
     fail_breach();
+  return heard;
 }
 
 void Runtime::wait_for_credit(std::uint32_t rank) {

@@ -190,7 +190,8 @@ Batch::~Batch() {
   if ((gets_ == 0 && !puts_) || here->runtime == nullptr) return;
   try {
     sync();
-  } catch (...) {  // the program has failed, and nothing lands any more
+  } catch (...) {  // the program has failed, and nothing lands any more; or a function that was called ends
+    here->runtime->forget(*this);
   }
 }
 bool Batch::done() { return runtime().done(this); }

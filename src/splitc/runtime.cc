@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 30s;    // for all ranks to begin
 constexpr unsigned kSpins = 2000;  // looks before a rank yields its processor, if each has one
 constexpr unsigned kCrowdedSpins = 20;
+constexpr unsigned kMostSpins = 1 << 16;  // before it looks who lives, whoever sends it messages meanwhile
 constexpr unsigned kYields = 50;
 constexpr auto kSlice = 50ms;      // between two looks at who lives, asleep
 constexpr auto kStoreSlice = 1ms;  // and at stores, which wake nobody
@@ -200,24 +201,33 @@ void Runtime::end() {
 // --- waiting
 
 void Runtime::wait(base::FunctionRef<bool()> ready, Waits waits) {
+  while (!spin(ready, waits)) {
+    const std::uint64_t before = handled_over_vi();
+    do {
+      if (sleep(ready, waits)) return;
+    } while (handled_over_vi() == before);  // more may follow what has come
+  }
+}
+
+// Looks for a moment, and for another one behind each message of a VI.
+bool Runtime::spin(base::FunctionRef<bool()> ready, Waits waits) {
   const unsigned spins = crowded_ ? kCrowdedSpins : kSpins;
-  for (unsigned looks = 0; looks != spins; ++looks) {
-    if (ready()) return;
+  for (unsigned looks = 0, all = 0; looks != spins && all != kMostSpins; ++looks, ++all) {
+    if (ready()) return true;
     if (waits != Waits::replies) serve();
     if (all_mapped_)
       base::pause();
-    else
-      run();
+    else if (run())
+      looks = 0;
   }
   for (unsigned looks = 0; looks != kYields; ++looks) {
-    if (ready()) return;
+    if (ready()) return true;
     if (waits != Waits::replies) serve();
-    run();
+    static_cast<void>(run());
     library::yield();
     resume();
   }
-  while (!sleep(ready, waits)) {
-  }
+  return false;
 }
 
 // Lets others run, and time pass, where there are more ranks than processors: who asks again and again would
@@ -248,10 +258,7 @@ Status Runtime::sleep_for_change(base::FunctionRef<bool()> ready, Waits waits) {
   if (vi_ != nullptr) {
     const bool serves = waits != Waits::replies;
     return interface_.wait_any(
-        [&] {
-          vi_->poll();
-          return vi_->breach() || vi_->first_ended() || ready() || (serves && asked());
-        },
+        [&] { return vi_->drain() || vi_->breach() || vi_->first_ended() || ready() || (serves && asked()); },
         kSlice);
   }
   const auto slice = waits == Waits::stores && !guarded_ ? std::chrono::nanoseconds(kStoreSlice) : kSlice;

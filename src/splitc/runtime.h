@@ -61,6 +61,8 @@ class Runtime {
   void bulk_put(std::uint64_t word, std::span<const std::byte> from, const Strides* strides, Batch* batch);
   bool done(Batch* batch);
   void sync(Batch* batch);
+  // Forgets a batch that goes though some of it is under way.
+  void forget(Batch& batch) noexcept;
   void forget_asks() noexcept;
 
   void bulk_read(std::uint64_t word, std::span<std::byte> into, const Strides* strides);
@@ -176,12 +178,12 @@ class Runtime {
   void wait(base::FunctionRef<bool()> ready, Waits waits = Waits::messages);
   bool sleep(base::FunctionRef<bool()> ready, Waits waits);
   Status sleep_for_change(base::FunctionRef<bool()> ready, Waits waits);
-  // Looks for what has come, unless nothing comes by packets.
-  void run() {
-    if (vi_ != nullptr)
-      poll_vi();
-    else if (!all_mapped_)
-      interface_.run();
+  bool spin(base::FunctionRef<bool()> ready, Waits waits);
+  // Looks for what has come, unless nothing comes by packets. Whether that was a message of a VI.
+  bool run() {
+    if (vi_ != nullptr) return poll_vi();
+    if (!all_mapped_) interface_.run();
+    return false;
   }
   void give_way();
   // Throws if a rank has ended.
@@ -255,7 +257,8 @@ class Runtime {
   // --- over VI (over_vi.cc). Each begins something, and waits for credits alone; `under_way` counts it,
   // unless that is null
   void connect_vis(const std::vector<Told>& all);
-  void poll_vi();
+  bool poll_vi();   // handles one message, if one has come
+  void drain_vi();  // and all
   [[noreturn]] void fail_breach();
   void wait_for_credit(std::uint32_t rank);
   void left(std::uint32_t rank, bool whole);

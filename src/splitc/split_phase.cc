@@ -163,12 +163,16 @@ void Runtime::sync(Batch* batch) {
   if (batch != nullptr) batch->puts_ = false;
 }
 
+void Runtime::forget(Batch& batch) noexcept {
+  if (vi_ != nullptr) vi_->forget(&batch.gets_);
+}
+
 bool Runtime::done(Batch* batch) {
   go_on();
   outside_of_calls("a question of what is under way");
   look_if_due();
   leave();
-  run();
+  static_cast<void>(run());
   give_way();
   if (vi_ != nullptr) return batch != nullptr ? batch->gets_ == 0 : all_answered();
   if (batch == nullptr || batch->puts_) ask_fences();

@@ -269,6 +269,12 @@ inline std::uint64_t answer_behind(global_ptr<std::uint64_t> word, std::uint64_t
   return value;
 }
 
+// Puts of a batch in a function, which may not wait for it.
+inline void put_in_batch(global_ptr<std::uint64_t> word, std::uint64_t value) {
+  Batch batch;
+  for (int i = 0; i != 5; ++i) put(word, value, &batch);
+}
+
 // A call sees what its rank has stored there before, and its caller what the function has put.
 inline void call_behind_stores() {
   everywhere<std::uint64_t> words(2);
@@ -279,6 +285,8 @@ inline void call_behind_stores() {
     require(call<answer_behind>(next, words.at(rank(), 1), i) == i && words.mine()[1] == i,
             "a reply has overtaken a put");
   }
+  call<put_in_batch>(next, words.at(rank(), 1), std::uint64_t{99});
+  require(words.mine()[1] == 99, "a put of a batch has not landed");
   barrier();
 }
 

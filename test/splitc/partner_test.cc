@@ -218,6 +218,18 @@ TEST(SplitCPartner, forgets_where_answers_were_to_land) {
   EXPECT_EQ(under_way, 1u);
 }
 
+TEST(SplitCPartner, forgets_a_count_that_goes) {
+  Side here(8), there(8);
+  std::array<std::uint32_t, 2> under_way{1, 1};
+  const std::uint64_t value = 1;
+  for (std::uint32_t& each : under_way)
+    EXPECT_TRUE(here.to.write({kFirst, 0, 0, 8, 1}, reinterpret_cast<const std::byte*>(&value), &each));
+  here.to.forget(&under_way[0]);
+  while (!here.wire.sent.empty()) EXPECT_EQ(there.hear(taken(here.wire)).broken, Broken::none);
+  while (!there.wire.sent.empty()) EXPECT_EQ(here.hear(taken(there.wire)).broken, Broken::none);
+  EXPECT_EQ(under_way, (std::array<std::uint32_t, 2>{1, 0}));
+}
+
 // --- what is refused
 
 struct Lie {

@@ -97,6 +97,11 @@ class Partner {
   std::uint64_t answered() const noexcept { return answered_; }
   // Nothing lands any more where requests would have it.
   void forget() noexcept { forgotten_ = true; }
+  // Nothing is counted down any more in `under_way`, which goes.
+  void forget(const std::uint32_t* under_way) noexcept {
+    for (std::uint64_t i = answered_; i != last_asked_; ++i)
+      if (Asked& asked = asked_[i % credits_]; asked.under_way == under_way) asked.under_way = nullptr;
+  }
 
   // --- what comes
 

@@ -20,7 +20,10 @@ vi::Address address(std::uint64_t session, std::uint32_t to) noexcept {
 }  // namespace
 
 ViWay::ViWay(Interface& interface, std::uint32_t ranks, std::uint32_t credits)
-    : credits_(credits), session_(base::random_key()), lanes_(interface, kPlaces), all_(ranks) {}
+    : credits_(credits),
+      session_(base::random_key()),
+      lanes_(interface, places(ranks, credits)),
+      all_(ranks) {}
 
 ViWay::~ViWay() {
   for (Other& other : all_)
@@ -49,10 +52,12 @@ ViWay::Connecting ViWay::connecting() noexcept {
   return {all_told, std::nullopt};
 }
 
-void ViWay::poll() noexcept {
+bool ViWay::poll() noexcept {
   vi::Lanes::Event event;
-  for (int left = kAtOnce; left != 0 && lanes_.poll(event); --left) hear(event);
+  const bool heard = lanes_.poll(event);
+  if (heard) hear(event);
   if (behind_) go_on();
+  return heard;
 }
 
 void ViWay::hear(const vi::Lanes::Event& event) noexcept {
@@ -102,6 +107,11 @@ void ViWay::judge(std::uint32_t rank, Broken rule) noexcept {
 void ViWay::end(std::uint32_t rank) noexcept {
   all_[rank].ended = true;
   if (!first_ended_) first_ended_ = rank;
+}
+
+void ViWay::forget(const std::uint32_t* under_way) noexcept {
+  for (Other& other : all_)
+    if (other.to != nullptr) other.to->forget(under_way);
 }
 
 void ViWay::forget() noexcept {

@@ -67,8 +67,15 @@ class ViWay {
   };
   Connecting connecting() noexcept;
 
-  // Handles what has come, of a flood a part.
-  void poll() noexcept;
+  // Handles one thing that has come, or looks after all partners. An empty look costs as much as a message:
+  // who waits for something looks whether it was that. False: nothing has come.
+  bool poll() noexcept;
+  // Handles all that has come, of a flood a part. False: nothing is left.
+  bool drain() noexcept {
+    for (int left = kAtOnce; left != 0; --left)
+      if (!poll()) return false;
+    return true;
+  }
   To& with(std::uint32_t rank) noexcept { return *all_[rank].to; }
   Line line(std::uint32_t rank) noexcept { return {*all_[rank].lane, lanes_}; }
   // Whether the VI to that rank has ended; and to which first.
@@ -82,12 +89,16 @@ class ViWay {
     Broken rule = Broken::none;
   };
   const std::optional<Breach>& breach() const noexcept { return breach_; }
-  // Nothing lands any more where requests would have it.
+  // As Partner's, of all.
   void forget() noexcept;
+  void forget(const std::uint32_t* under_way) noexcept;
 
  private:
   static constexpr int kAtOnce = 64;
-  static constexpr std::size_t kPlaces = std::size_t{1} << 14;  // of the queue
+  // Places of the queue: for all that may come from all ranks at once.
+  static constexpr std::size_t places(std::uint32_t ranks, std::uint32_t credits) noexcept {
+    return std::size_t{ranks} * 2 * (2 * credits + vi::Lanes::kLateReceives) + 1024;
+  }
 
   struct Other {
     std::unique_ptr<vi::Lane> lane;

@@ -130,11 +130,16 @@ RankWork meet(Together together) {
 
 std::string kind(bool guarded) { return guarded ? "" : "mapped."; }
 
-Meter of_ranks(const std::string& name, bool guarded, std::size_t results, const RankWork& first,
-               const RankWork& second) {
-  const auto round = [=](Cores cores, int) { return run_ranks(cores, results, guarded, first, second); };
+Meter of_ranks(const std::string& name, const ProgramOptions& options, std::size_t results,
+               const RankWork& first, const RankWork& second) {
+  const auto round = [=](Cores cores, int) { return run_ranks(cores, results, options, first, second); };
   return {
       .name = prefix(Place::shm) + "splitc." + name, .round = round, .single_operations = results == kTimed};
+}
+
+Meter of_ranks(const std::string& name, bool guarded, std::size_t results, const RankWork& first,
+               const RankWork& second) {
+  return of_ranks(name, guarded_ranks(guarded), results, first, second);
 }
 
 }  // namespace
@@ -153,6 +158,16 @@ Meter splitc_store_rate(bool guarded) {
   return of_ranks("store." + kind(guarded) + "8.rate", guarded, 1, store_words, take_stores);
 }
 Meter splitc_get_rate() { return of_ranks("get.8.rate", true, 1, get_words, serve); }
+Meter splitc_read_over_vi() {
+  return of_ranks("vi.read.8.roundtrip", ranks_over_vi(), kTimed, timed(read_word), serve);
+}
+Meter splitc_write_over_vi() {
+  return of_ranks("vi.write.8.roundtrip", ranks_over_vi(), kTimed, timed(write_word), serve);
+}
+Meter splitc_store_rate_over_vi() {
+  return of_ranks("vi.store.8.rate", ranks_over_vi(), 1, store_words, take_stores);
+}
+Meter splitc_get_rate_over_vi() { return of_ranks("vi.get.8.rate", ranks_over_vi(), 1, get_words, serve); }
 Meter splitc_all_store_sync(bool guarded) {
   const RankWork both = meet([] { all_store_sync(); });
   return of_ranks("allstoresync." + kind(guarded) + "2.roundtrip", guarded, kTimed, both, both);

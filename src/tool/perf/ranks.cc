@@ -40,13 +40,15 @@ class DeskOfTwo {
   std::thread serving_;
 };
 
-void take_part(const std::string& job, std::uint32_t rank, bool guarded, Room& room, const RankWork& work) {
+void take_part(const std::string& job, std::uint32_t rank, splitc::ProgramOptions options, Room& room,
+               const RankWork& work) {
   Interface desks;
   std::optional<DeskOfTwo> desk;
   if (rank == 0) desk.emplace(desks, job);
   Interface interface({.requests = kGetsOfRank});
+  options.heap = std::size_t{1} << 20;
   splitc::Program program(interface, {.job = job, .rank = rank, .size = 2, .here = rank, .size_here = 2},
-                          {.heap = std::size_t{1} << 20, .guarded = guarded});
+                          options);
   {
     Words words(2 * kOver);
     splitc::barrier();
@@ -59,12 +61,12 @@ void take_part(const std::string& job, std::uint32_t rank, bool guarded, Room& r
 
 }  // namespace
 
-std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
-                              const RankWork& second) {
+std::vector<double> run_ranks(Cores cores, std::size_t results, const splitc::ProgramOptions& options,
+                              const RankWork& first, const RankWork& second) {
   const std::string job = new_meeting();
   return run_pair(
-      cores, {.results = results}, [&](Room& room) { take_part(job, 0, guarded, room, first); },
-      [&](Room& room) { take_part(job, 1, guarded, room, second); });
+      cores, {.results = results}, [&](Room& room) { take_part(job, 0, options, room, first); },
+      [&](Room& room) { take_part(job, 1, options, room, second); });
 }
 
 void serve(Words& words, Room&) {

@@ -17,9 +17,18 @@ using RankWork = std::function<void(Words&, Room&)>;
 inline constexpr std::size_t kOver = 1024;        // the word by which rank 0 says that all is measured
 inline constexpr std::uint32_t kGetsOfRank = 64;  // that may be under way
 
+// Ways of their program.
+inline splitc::ProgramOptions guarded_ranks(bool guarded = true) {
+  return {.guarded = guarded, .over = splitc::Over::segments};
+}
+// 0: as many credits as there are mostly.
+inline splitc::ProgramOptions ranks_over_vi(std::uint32_t credits = 0) {
+  return {.over = splitc::Over::vi, .credits = credits};
+}
+
 // Runs rank 0 and rank 1, each on a processor of its own, with twice kOver words everywhere.
-std::vector<double> run_ranks(Cores cores, std::size_t results, bool guarded, const RankWork& first,
-                              const RankWork& second);
+std::vector<double> run_ranks(Cores cores, std::size_t results, const splitc::ProgramOptions& options,
+                              const RankWork& first, const RankWork& second);
 
 inline std::atomic_ref<std::uint64_t> own(Words& words, std::size_t at) {
   return std::atomic_ref(words.mine()[at]);
