@@ -205,7 +205,7 @@ void Runtime::wait(base::FunctionRef<bool()> ready, Waits waits) {
     const std::uint64_t before = handled_over_vi();
     do {
       if (sleep(ready, waits)) return;
-    } while (handled_over_vi() == before);  // more may follow what has come
+    } while (crowded_ || handled_over_vi() == before);  // more may follow what has come
   }
 }
 
@@ -217,7 +217,7 @@ bool Runtime::spin(base::FunctionRef<bool()> ready, Waits waits) {
     if (waits != Waits::replies) serve();
     if (all_mapped_)
       base::pause();
-    else if (run())
+    else if (run() && !crowded_)
       looks = 0;
   }
   for (unsigned looks = 0; looks != kYields; ++looks) {

@@ -279,7 +279,7 @@ inline void put_in_batch(global_ptr<std::uint64_t> word, std::uint64_t value) {
 inline void call_behind_stores() {
   everywhere<std::uint64_t> words(2);
   const Rank next = (rank() + 1) % ranks();
-  for (std::uint64_t i = 1; i != 30; ++i) {
+  for (std::uint64_t i = 1; i != 8; ++i) {
     store(words.at(next), i);
     require(call<look_at>(next, words.at(next)) == i, "a call has overtaken a store");
     require(call<answer_behind>(next, words.at(rank(), 1), i) == i && words.mine()[1] == i,
