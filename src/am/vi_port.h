@@ -19,19 +19,23 @@
 #include "am/address_space.h"
 #include "am/door.h"
 #include "am/machine.h"
-#include "am/vi_lane.h"
 #include "am/vi_memory.h"
 #include "am/vi_word.h"
 #include "base/namespaces.h"
 #include "library/wait/deadline.h"
 #include "library/wait/waiting.h"
 #include "library/with_memory.h"
+#include "vi/lane.h"
 
 namespace hamlyn::internal_::am {
 
 inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;    // of the queue
 inline constexpr std::size_t kWritePiece = std::size_t{1} << 29;  // bytes of one RDMA write
 inline constexpr std::chrono::milliseconds kAnswerTime{1000};     // of another NIC, that a handler waits for
+
+inline vi::LaneSize size_of(const LaneShape& lane) noexcept {
+  return {lane.receives(), lane.sends(), lane.bytes, lane.weight()};
+}
 
 class ViPort {
  public:
@@ -73,9 +77,9 @@ class ViPort {
     Way(ViPort& port, void* pair, const Limits& limits) : port_(port) {
       try {
         for (std::uint32_t i = 0; i != lanes_of(port.way_); ++i) {
-          const LaneShape shape = lane_shape(port.way_, i, limits.credits);
+          const vi::LaneSize shape = size_of(lane_shape(port.way_, i, limits.credits));
           port.make_room_for(shape);
-          lanes_[i] = std::make_unique<Lane>(port.roots_, pair, i, shape);
+          lanes_[i] = std::make_unique<vi::Lane>(port.roots_, pair, i, shape);
           port.know(lanes_[i]->in(), *lanes_[i]);
         }
       } catch (...) {
@@ -94,7 +98,7 @@ class ViPort {
       const Ticket door = ticket_of(hello.ring, peer, Ticket::kPosted);
       const bool self = peer == port_.door_.ticket().interface && hello.session == own_session;
       for (std::uint32_t i = 0; i != lanes_of(port_.way_); ++i) {
-        Lane& lane = *lanes_[i];
+        vi::Lane& lane = *lanes_[i];
         port_.forget_late(lane);
         lane.connect(address(own_session, i, false), address(hello.session, i, self), door,
                      lane_shape(port_.way_, i, hello.credits).room, self);
@@ -115,7 +119,7 @@ class ViPort {
                                              Record& record) noexcept {
       const Word said = word_of(word);
       const std::size_t index = lane_of(port_.way_, said.kind);
-      Lane& lane = *lanes_[index];
+      vi::Lane& lane = *lanes_[index];
       if (!lane.has_room() || !may_send(lane)) [[unlikely]]
         return no_room();
       const bool left =
@@ -130,7 +134,7 @@ class ViPort {
     }
     // Takes no room, and a receive that is there for it.
     Sent send_bare(std::uint64_t word) noexcept {
-      Lane& lane = last();
+      vi::Lane& lane = last();
       return may_send(lane) && lane.send_whole(word, {}) ? Sent::ok : no_room();
     }
     __attribute__((always_inline)) void done(const Record& record) noexcept {
@@ -147,7 +151,7 @@ class ViPort {
                SendHandle& handle) noexcept {
       handle = {};
       if (data.empty()) return Status::ok;
-      Lane& lane = last();
+      vi::Lane& lane = last();
       const std::size_t pieces = (data.size() + kWritePiece - 1) / kWritePiece;
       if (!may_send(lane) || lane.sends_left() < pieces)
         return is_over(no_room()) ? Status::link_ended : Status::queue_full;
@@ -224,10 +228,10 @@ class ViPort {
       }
       port_.step();  // the other side is told
     }
-    std::span<const std::unique_ptr<Lane>> lanes() const noexcept {
+    std::span<const std::unique_ptr<vi::Lane>> lanes() const noexcept {
       return std::span(lanes_).first(lanes_of(port_.way_));
     }
-    Lane& last() noexcept { return *lanes_[lanes_of(port_.way_) - 1]; }
+    vi::Lane& last() noexcept { return *lanes_[lanes_of(port_.way_) - 1]; }
     // Nothing leaves before all lanes are connected: by then the other side has been sent rights at this
     // one's segment, and this one may compute for as long as it likes.
     bool open() noexcept {
@@ -235,7 +239,7 @@ class ViPort {
       for (const auto& lane : lanes()) lane->make_ready();
       return true;
     }
-    __attribute__((always_inline)) bool may_send(Lane& lane) noexcept {
+    __attribute__((always_inline)) bool may_send(vi::Lane& lane) noexcept {
       if (!lane.ready() && !open()) [[unlikely]]
         return false;
       if (lane.has_send()) [[likely]]
@@ -245,7 +249,7 @@ class ViPort {
     }
 
     ViPort& port_;
-    std::array<std::unique_ptr<Lane>, kMostLanes> lanes_;
+    std::array<std::unique_ptr<vi::Lane>, kMostLanes> lanes_;
   };
 
   // Throws Error, std::bad_alloc.
@@ -303,7 +307,7 @@ class ViPort {
   // Whether a handler may have to be called for it.
   bool is_message(const Event& next) noexcept {
     if (next.kind != Event::Kind::message || next.taken.result != vi::Result::success) return false;
-    Lane* const lane = lane_of_vi(next.taken.vi);
+    vi::Lane* const lane = lane_of_vi(next.taken.vi);
     if (lane == nullptr) return false;
     const Kind kind = kind_of(*lane, *next.taken.descriptor);
     return kind != Kind::acknowledge && kind <= Kind::returned;
@@ -314,10 +318,10 @@ class ViPort {
   __attribute__((always_inline)) bool hear(M& machine, const Event& next,
                                            typename M::Delivery& out) noexcept {
     if (next.kind == Event::Kind::message) [[likely]] {
-      Lane* const lane = lane_of_vi(next.taken.vi);
+      vi::Lane* const lane = lane_of_vi(next.taken.vi);
       if (lane == nullptr) [[unlikely]]
         return false;
-      auto& pair = *static_cast<typename M::Other*>(lane->pair);
+      auto& pair = *static_cast<typename M::Other*>(lane->owner);
       if (next.taken.result == vi::Result::success) [[likely]]
         return hear_message(machine, pair, *lane, *next.taken.descriptor, out);
       // Not if that was of an earlier connection.
@@ -334,8 +338,8 @@ class ViPort {
   static constexpr std::uint32_t kPlaceMask = 0xFFFF;
 
   // Throws std::bad_alloc.
-  static LaneRoots make_roots(Nic& nic) {
-    LaneRoots out{nic};
+  static vi::LaneRoots make_roots(Nic& nic) {
+    vi::LaneRoots out{nic};
     const bool made = nic.create_tag(out.tag) == vi::Result::success &&
                       nic.create_queue(kFirstEntries, out.sent) == vi::Result::success &&
                       nic.create_queue(kFirstEntries, out.received) == vi::Result::success;
@@ -346,8 +350,8 @@ class ViPort {
 
   // Room in the completion queues for all of one more lane. Throws std::bad_alloc; as much, too, if there are
   // as many as there may be.
-  void make_room_for(const LaneShape& lane) {
-    const std::uint32_t entries = entries_ + std::max(lane.receives(), lane.sends());
+  void make_room_for(const vi::LaneSize& lane) {
+    const std::uint32_t entries = entries_ + std::max(lane.receives, lane.sends);
     std::uint32_t size = kFirstEntries;
     while (size < entries) size *= 2;
     if (size <= entries_made_) return;
@@ -355,12 +359,12 @@ class ViPort {
       if (nic_.resize_queue(queue, size) != vi::Result::success) throw std::bad_alloc();
     entries_made_ = size;
   }
-  void know(std::uint32_t vi, Lane& lane) noexcept {
+  void know(std::uint32_t vi, vi::Lane& lane) noexcept {
     Known& known = by_vi_[vi % vi::kMostVis];
     if (known.lane == nullptr) entries_ += lane.entries();
     known = {vi, &lane};
   }
-  void forget(const Lane& lane) noexcept {
+  void forget(const vi::Lane& lane) noexcept {
     for (const std::uint32_t vi : {lane.in(), lane.out()}) {
       Known& known = by_vi_[vi % vi::kMostVis];
       if (known.lane != &lane) continue;
@@ -368,7 +372,7 @@ class ViPort {
       known = {};
     }
   }
-  __attribute__((always_inline)) Lane* lane_of_vi(std::uint32_t vi) const noexcept {
+  __attribute__((always_inline)) vi::Lane* lane_of_vi(std::uint32_t vi) const noexcept {
     const Known& known = by_vi_[vi % vi::kMostVis];
     return known.vi == vi ? known.lane : nullptr;
   }
@@ -376,7 +380,7 @@ class ViPort {
   // --- messages
 
   template <class M>
-  __attribute__((always_inline)) bool hear_message(M& machine, typename M::Other& pair, Lane& lane,
+  __attribute__((always_inline)) bool hear_message(M& machine, typename M::Other& pair, vi::Lane& lane,
                                                    const vi::Descriptor& receive,
                                                    typename M::Delivery& out) noexcept {
     const std::uint32_t place = lane.place_of(&receive);
@@ -405,7 +409,7 @@ class ViPort {
     constexpr std::uint32_t kBits = vi::kHasImmediate | vi::kOfRemoteWrite;  // kOfReceive is a part of that
     return (receive.status & kBits) == (vi::kHasImmediate | vi::kOfReceive);
   }
-  static Kind kind_of(Lane& lane, const vi::Descriptor& receive) noexcept {
+  static Kind kind_of(vi::Lane& lane, const vi::Descriptor& receive) noexcept {
     if (says_packed(receive)) return static_cast<Kind>(receive.immediate & 0xF);
     const std::span<std::byte> bytes = lane.bytes_of(receive, lane.place_of(&receive));
     return bytes.size() < sizeof(std::uint64_t)
@@ -488,20 +492,20 @@ class ViPort {
   // Receives are posted several at once, or behind a message that was sent, and not between one that has come
   // and its answer: each lane has so many more than its sender counts on. A post also ends the quick looks at
   // the queue; by the next look they begin anew.
-  __attribute__((always_inline)) void post_later(const Lane& lane, std::uint32_t place) noexcept {
+  __attribute__((always_inline)) void post_later(const vi::Lane& lane, std::uint32_t place) noexcept {
     late_[late_count_++] = {lane.in(), place};
     if (late_count_ == kLateReceives) [[unlikely]]
       post_late();
   }
   // All receives of the lane are posted anew.
-  void forget_late(const Lane& lane) noexcept {
+  void forget_late(const vi::Lane& lane) noexcept {
     for (Late& late : std::span(late_).first(late_count_))
       if (late.vi == lane.in()) late = {};
   }
   void post_late() noexcept {
     for (; late_count_ != 0; --late_count_) {
       const Late& late = late_[late_count_ - 1];
-      if (Lane* const lane = lane_of_vi(late.vi); lane != nullptr) lane->free(late.place);
+      if (vi::Lane* const lane = lane_of_vi(late.vi); lane != nullptr) lane->free(late.place);
     }
   }
   // Nothing stood there to be heard.
@@ -522,7 +526,7 @@ class ViPort {
       const vi::Completion event = Nic::take_event(sent_);
       if (event.result != vi::Result::success) return;
       static_cast<void>(nic_.take(event.vi, vi::Side::send));
-      if (Lane* const lane = lane_of_vi(event.vi); lane != nullptr) lane->reap();
+      if (vi::Lane* const lane = lane_of_vi(event.vi); lane != nullptr) lane->reap();
     }
   }
   // 0: later.
@@ -538,7 +542,7 @@ class ViPort {
 
   struct Known {
     std::uint32_t vi = 0;
-    Lane* lane = nullptr;
+    vi::Lane* lane = nullptr;
   };
   struct Late {
     std::uint32_t vi = 0, place = 0;
@@ -549,7 +553,7 @@ class ViPort {
   NotificationQueue queue_;
   vi::Port nic_port_;
   Nic nic_;
-  const LaneRoots roots_;
+  const vi::LaneRoots roots_;
   vi::QueueObject &sent_, &received_;  // completion queues
   Registrations registrations_;
   Door door_;

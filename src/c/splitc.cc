@@ -27,6 +27,9 @@ const char* read_options(const hamlyn_splitc_options* given, language::ProgramOp
   if (asked.guarded > 1) return "guarded is 0 or 1";
   if (asked.heap != 0) options.heap = asked.heap;
   options.guarded = asked.guarded != 0;
+  if (asked.over > 2) return "over is 0, 1 or 2";
+  options.over = static_cast<language::Over>(asked.over);
+  options.credits = asked.credits;
   return nullptr;
 }
 

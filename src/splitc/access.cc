@@ -4,28 +4,9 @@
 
 #include "base/copy.h"
 #include "splitc/runtime.h"
+#include "splitc/word_operation.h"
 
 namespace hamlyn::internal_::splitc {
-namespace {
-
-// Does one of the operations that hamlyn/splitc/word.h has. Returns what stood there before.
-template <class Word>
-std::uint64_t apply(std::byte* at, const Fetch& fetch) noexcept {
-  // Its partners are the same operations of all ranks, here and by the owner's interface.
-  const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(at));
-  const auto operand = static_cast<Word>(fetch.operand);
-  if (fetch.op == FetchOp::add) return word.fetch_add(operand);
-  if (fetch.op == FetchOp::swap) return word.exchange(operand);
-  auto before = static_cast<Word>(fetch.compare);
-  word.compare_exchange_strong(before, operand);
-  return before;
-}
-
-std::uint64_t apply(std::byte* at, const Fetch& fetch) noexcept {
-  return fetch.bytes == 8 ? apply<std::uint64_t>(at, fetch) : apply<std::uint32_t>(at, fetch);
-}
-
-}  // namespace
 
 std::byte* Runtime::local(std::uint64_t word, std::size_t bytes) noexcept {
   const std::uint64_t from = place_of(word) - view_.first;
@@ -49,6 +30,10 @@ void Runtime::read(std::uint64_t word, void* into, std::size_t bytes) {
     base::copy_from_shared(static_cast<std::byte*>(into), base(rank) + place_of(word), bytes);
     return;
   }
+  if (vi_ != nullptr) {
+    ask_for(rank, place_of(word), {static_cast<std::byte*>(into), bytes}, nullptr, nullptr);
+    return wait_for_answers(rank);
+  }
   leave();
   note_question(rank, questions_of(place_of(word), bytes, nullptr));
   expect(import(rank).read(place_of(word), {static_cast<std::byte*>(into), bytes}, kForEver), rank);
@@ -62,6 +47,10 @@ void Runtime::write(std::uint64_t word, const void* from, std::size_t bytes) {
     base::copy_to_shared(base(rank) + place_of(word), static_cast<const std::byte*>(from), bytes);
     return;
   }
+  if (vi_ != nullptr) {
+    ask_to_write(rank, place_of(word), {static_cast<const std::byte*>(from), bytes}, nullptr, nullptr);
+    return wait_for_answers(rank);
+  }
   leave();
   note_question(rank);
   expect(import(rank).write_flushed(place_of(word), {static_cast<const std::byte*>(from), bytes}, kForEver),
@@ -72,7 +61,7 @@ void Runtime::store(std::uint64_t word, const void* from, std::size_t bytes) {
   const std::uint32_t rank = rank_of_good(word, bytes);
   look_if_due();
   const auto* const data = static_cast<const std::byte*>(from);
-  if (base(rank) != nullptr || bytes > sizeof row_.data[0])
+  if (vi_ != nullptr || base(rank) != nullptr || bytes > sizeof row_.data[0])
     return bulk_store(word, {data, bytes}, nullptr, 0);
   if (row_.count != 0 && row_.rank != rank) send_row();
   row_.rank = rank;
@@ -113,6 +102,12 @@ std::uint64_t Runtime::fetch(std::uint64_t word, const Fetch& fetch) {
     if (rank != rank_) static_cast<void>(import(rank).changed());  // somebody may wait for the word
     return before;
   }
+  if (vi_ != nullptr) {
+    std::uint64_t before = 0;
+    ask_to_operate(rank, place_of(word), fetch, &before, nullptr);
+    wait_for_answers(rank);
+    return before;
+  }
   leave();
   note_question(rank);
   const Outcome outcome = import(rank).fetch(place_of(word), fetch, kForEver);
@@ -130,6 +125,7 @@ void Runtime::update(std::uint64_t word, const Fetch& fetch) {
     if (rank != rank_) static_cast<void>(import(rank).changed());
     return;
   }
+  if (vi_ != nullptr) return ask_to_operate(rank, place_of(word), fetch, nullptr, nullptr);
   leave();
   note_question(rank);
   expect(import(rank).update(place_of(word), fetch, kForEver), rank);

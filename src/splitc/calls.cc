@@ -23,7 +23,10 @@ void Runtime::poll() {
   outside_of_calls("a poll");
   look_if_due();
   leave();
-  if (!all_mapped_) interface_.run();
+  if (vi_ != nullptr)
+    drain_vi();
+  else
+    static_cast<void>(run());
   give_way();
   serve();
 }
@@ -31,7 +34,8 @@ void Runtime::poll() {
 // Looks at all ranks: the count is read before their requests, which are there before it.
 void Runtime::take_calls() {
   calls_seen_ = word_at(own_);
-  more_calls_ = false;
+  more_calls_ = held_calls_ = false;
+  handled_when_held_ = handled_over_vi();
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) take_calls_of(rank);
 }
 
@@ -43,6 +47,10 @@ void Runtime::take_calls_of(std::uint32_t rank) {
     if (word_at(at) != peer.taken + 1) break;
     Request request;
     base::copy_from_shared(reinterpret_cast<std::byte*>(&request), at, sizeof request);
+    if (!has_handled(rank, request.behind)) {
+      held_calls_ = true;
+      break;
+    }
     ++peer.taken;
     try {
       answer(rank, request);
@@ -61,6 +69,12 @@ void Runtime::answer(std::uint32_t rank, const Request& request) {
   reply.number = request.number;
   reply.done = run(request, reply);
   if (request.answered == 0) return;
+  if (vi_ != nullptr && rank != rank_) {
+    const std::uint64_t behind = sent_to(rank);
+    expect(import(rank).write(other_at(rank_) + offsetof(Other, behind), std::as_bytes(std::span(&behind, 1)),
+                              kForEver),
+           rank);
+  }
   const std::uint64_t place = other_at(rank_) + offsetof(Other, reply);
   const auto all = std::as_bytes(std::span(&reply, 1));
   tell(rank, place + offsetof(Reply, done), all.subspan(offsetof(Reply, done), kReplyHead + reply.bytes),
@@ -102,6 +116,7 @@ void Runtime::send_call(std::uint32_t who, Request& request) {
   const std::byte* const handled = own_ + other_at(who) + offsetof(Other, handled);
   wait([&] { return peer.sent < word_at(handled) + kCalls; });
   request.number = ++peer.sent;
+  request.behind = static_cast<std::uint32_t>(sent_to(who));
   const std::uint64_t place = request_at(rank_, request.number);
   const auto all = std::as_bytes(std::span(&request, 1));
   const auto data = all.subspan(offsetof(Request, function), kRequestHead + request.bytes);
@@ -132,7 +147,10 @@ void Runtime::call(std::uint32_t who, std::uint32_t function, const std::byte* a
     send_call(who, request);
     if (result == nullptr) return;
     const std::byte* const at = own_ + other_at(who) + offsetof(Other, reply);
-    wait([&] { return word_at(at) == request.number; });
+    const std::byte* const behind = own_ + other_at(who) + offsetof(Other, behind);
+    wait([&] {
+      return word_at(at) == request.number && has_handled(who, static_cast<std::uint32_t>(word_at(behind)));
+    });
     base::copy_from_shared(reinterpret_cast<std::byte*>(&reply), at, sizeof reply);
   }
   if (reply.done == Done::ok) {

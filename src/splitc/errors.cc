@@ -1,6 +1,7 @@
 // Refusals, and what a rank says of others that have ended.
 #include "library/no_link.h"
 #include "splitc/runtime.h"
+#include "splitc/strided.h"
 
 namespace hamlyn::internal_::splitc {
 namespace {
@@ -9,20 +10,6 @@ using namespace std::chrono_literals;
 
 // For `hamlyn run` to tell which rank has ended, and how: where one may have, and where one surely has.
 constexpr std::chrono::milliseconds kTelling = 500ms, kSurelyTelling = 10s;
-
-// Whether so many bytes, or such a shape of them, lie within `room`.
-bool fits(std::uint64_t room, std::uint64_t bytes, const Strides* strides) noexcept {
-  if (strides == nullptr) return bytes <= room;
-  std::uint64_t chunks = 0, all = 0, x = 0, y = 0, reach = 0;
-  if (strides->chunk == 0 || strides->x_chunks == 0 || strides->y_chunks == 0) return false;
-  if (__builtin_mul_overflow(std::uint64_t{strides->x_chunks}, std::uint64_t{strides->y_chunks}, &chunks) ||
-      __builtin_mul_overflow(chunks, std::uint64_t{strides->chunk}, &all) || all != bytes)
-    return false;
-  return !__builtin_mul_overflow(strides->x_stride, std::uint64_t{strides->x_chunks} - 1, &x) &&
-         !__builtin_mul_overflow(strides->y_stride, std::uint64_t{strides->y_chunks} - 1, &y) &&
-         !__builtin_add_overflow(x, y, &reach) &&
-         !__builtin_add_overflow(reach, std::uint64_t{strides->chunk}, &reach) && reach <= room;
-}
 
 }  // namespace
 

@@ -26,7 +26,7 @@ class Meeting {
   Meeting(const std::byte* own, std::uint32_t rank, std::uint32_t ranks) noexcept
       : own_(own), rank_(rank), ranks_(ranks) {}
 
-  // Begins the next one. Returns the line that goes to each rank, but for its count.
+  // Begins the next one. Returns the line that goes to each rank, but for its counts.
   Line begin(std::uint64_t doing, const void* piece, std::size_t bytes) noexcept;
   bool goes_on() const noexcept { return goes_on_; }
   std::uint64_t number() const noexcept { return number_; }

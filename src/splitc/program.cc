@@ -12,6 +12,7 @@
 #include "library/wait/deadline.h"
 #include "library/with_memory.h"
 #include "splitc/runtime.h"
+#include "splitc/settings.h"
 
 namespace hamlyn {
 
@@ -130,6 +131,10 @@ ProgramOptions taken_from(int& count, char** words, ProgramOptions options) {
       options.guarded = true;
     } else if (!all_theirs && i != 0 && word == "--heap") {
       options.heap = size_of(++i < count ? words[i] : "");
+    } else if (!all_theirs && i != 0 && word == "--over") {
+      options.over = internal_::splitc::over_of("--over", ++i < count ? words[i] : "");
+    } else if (!all_theirs && i != 0 && word == "--credits") {
+      options.credits = internal_::splitc::credits_of("--credits", ++i < count ? words[i] : "");
     } else {
       words[kept++] = words[i];
     }
@@ -185,7 +190,8 @@ Batch::~Batch() {
   if ((gets_ == 0 && !puts_) || here->runtime == nullptr) return;
   try {
     sync();
-  } catch (...) {  // the program has failed, and nothing lands any more
+  } catch (...) {  // the program has failed, and nothing lands any more; or a function that was called ends
+    here->runtime->forget(*this);
   }
 }
 bool Batch::done() { return runtime().done(this); }

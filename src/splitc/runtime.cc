@@ -13,6 +13,8 @@
 #include "library/wait/waiting.h"
 #include "library/with_memory.h"
 #include "splitc/functions.h"
+#include "splitc/settings.h"
+#include "splitc/vi/way.h"
 
 namespace hamlyn::internal_::splitc {
 namespace {
@@ -22,6 +24,7 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 30s;    // for all ranks to begin
 constexpr unsigned kSpins = 2000;  // looks before a rank yields its processor, if each has one
 constexpr unsigned kCrowdedSpins = 20;
+constexpr unsigned kMostSpins = 1 << 16;  // before it looks who lives, whoever sends it messages meanwhile
 constexpr unsigned kYields = 50;
 constexpr auto kSlice = 50ms;      // between two looks at who lives, asleep
 constexpr auto kStoreSlice = 1ms;  // and at stores, which wake nobody
@@ -35,9 +38,11 @@ std::uint64_t heap_bytes(const ProgramOptions& options) {
   return rounded;
 }
 
+bool is_guarded(const ProgramOptions& options) { return options.guarded || over_of(options) == Over::vi; }
+
 SegmentOptions segment_options(std::uint32_t ranks, const ProgramOptions& options) {
   return {.bytes = heap_at(ranks) + heap_bytes(options),
-          .sharing = options.guarded ? Sharing::guarded : Sharing::mapped_read_write,
+          .sharing = is_guarded(options) ? Sharing::guarded : Sharing::mapped_read_write,
           .control = Control::never,
           .places = 1,
           .records = 16};
@@ -46,6 +51,7 @@ SegmentOptions segment_options(std::uint32_t ranks, const ProgramOptions& option
 // Throws unless that is a rank of a program, and before anything is made or joined for it.
 const JobPlace& checked(const JobPlace& place, const ProgramOptions& options) {
   static_cast<void>(heap_bytes(options));
+  static_cast<void>(credits_of(options));
   if (place.size == 0 || place.size >= kMostRanks || place.rank >= place.size)
     throw Error(ErrorCode::invalid_argument, "a place in a job: rank " + std::to_string(place.rank) + " of " +
                                                  std::to_string(place.size) + "; of 1 to " +
@@ -62,7 +68,7 @@ Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptio
       job_(interface, checked(place, options), going_on()),
       rank_(job_.rank()),
       ranks_(job_.size()),
-      guarded_(options.guarded),
+      guarded_(is_guarded(options)),
       segment_(interface, segment_options(ranks_, options)),
       own_(segment_.bytes().data()),
       heaps_(std::make_unique<Heap[]>(kMostRanks)),
@@ -79,8 +85,8 @@ Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptio
            .heaps = heaps_.get(),
            .runtime = this};
   try {
-    tell_each_other(heap_bytes(options));
-    open_heaps();
+    if (over_of(options) == Over::vi) vi_ = std::make_unique<ViWay>(interface_, ranks_, credits_of(options));
+    open_heaps(tell_each_other(heap_bytes(options)));
   } catch (...) {
     if (here == &view_) here = &nobody;  // looking for the cause has set it
     throw;
@@ -93,13 +99,17 @@ Runtime::~Runtime() {
   if (here == &view_) here = &nobody;
 }
 
-void Runtime::tell_each_other(std::uint64_t heap) {
+std::vector<Told> Runtime::tell_each_other(std::uint64_t heap) {
   const Told own{.guarded = guarded_,
+                 .over_vi = vi_ != nullptr,
+                 .credits = vi_ != nullptr ? vi_->credits() : 0,
                  .heap = heap,
                  .functions = hash_of_functions(),
                  .mark = base::random_key() >> kMarkShift | 1,
                  .interface = interface_.id(),
-                 .ticket = segment_.ticket()};
+                 .ticket = segment_.ticket(),
+                 .session = vi_ != nullptr ? vi_->session() : 0,
+                 .door = vi_ != nullptr ? vi_->door() : Ticket{}};
   std::vector<Told> all;
   met(job_.all_gather(own, all, kPatience), "they begin");
   mark_ = all[0].mark & 0xffff;
@@ -110,6 +120,7 @@ void Runtime::tell_each_other(std::uint64_t heap) {
       peers_[rank].import =
           std::make_unique<Import>(interface_, all[rank].ticket, Import::Options{.map = !guarded_}, kBegin);
   }
+  return all;
 }
 
 // Throws unless that rank is of the same program, begun in the same way.
@@ -124,13 +135,18 @@ void Runtime::check_told(std::uint32_t rank, const Told& told) const {
     refuse(ErrorCode::peer_died, name_of(rank) + " has ended before all had begun");
   if (told.version != kWireVersion)
     refuse(ErrorCode::version_mismatch, name_of(rank) + " was built with another version of the library");
+  if (told.over_vi != (vi_ != nullptr))
+    refuse(ErrorCode::invalid_argument, name_of(rank) + " goes over " + (vi_ != nullptr ? "segments" : "vi") +
+                                            ", and this one, " + std::to_string(rank_) + ", over " +
+                                            (vi_ != nullptr ? "vi" : "segments"));
+  if (vi_ != nullptr) differ("credits", told.credits, vi_->credits());
   differ("a heap of bytes", told.heap, view_.bytes);
   differ("for guarded", told.guarded, guarded_);
   if (told.functions != hash_of_functions())
     refuse(ErrorCode::invalid_argument, name_of(rank) + " is another program than " + name_of(rank_));
 }
 
-void Runtime::open_heaps() {
+void Runtime::open_heaps(const std::vector<Told>& told) {
   heaps_[rank_].base = own_;
   std::uint8_t mapped = 1;
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
@@ -146,6 +162,7 @@ void Runtime::open_heaps() {
     if (base(rank) != nullptr)
       heaps_[rank].stored = reinterpret_cast<std::uint64_t*>(base(rank) + other_at(rank_));
   }
+  if (vi_ != nullptr) connect_vis(told);
   std::vector<std::uint8_t> all;
   met(job_.all_gather(mapped, all, kPatience), "they have each other's heaps");
   all_mapped_ = std::ranges::all_of(all, [](std::uint8_t each) { return each == 1; });
@@ -184,24 +201,33 @@ void Runtime::end() {
 // --- waiting
 
 void Runtime::wait(base::FunctionRef<bool()> ready, Waits waits) {
+  while (!spin(ready, waits)) {
+    const std::uint64_t before = handled_over_vi();
+    do {
+      if (sleep(ready, waits)) return;
+    } while (crowded_ || handled_over_vi() == before);  // more may follow what has come
+  }
+}
+
+// Looks for a moment, and for another one behind each message of a VI.
+bool Runtime::spin(base::FunctionRef<bool()> ready, Waits waits) {
   const unsigned spins = crowded_ ? kCrowdedSpins : kSpins;
-  for (unsigned looks = 0; looks != spins; ++looks) {
-    if (ready()) return;
-    serve();
+  for (unsigned looks = 0, all = 0; looks != spins && all != kMostSpins; ++looks, ++all) {
+    if (ready()) return true;
+    if (waits != Waits::replies) serve();
     if (all_mapped_)
       base::pause();
-    else
-      interface_.run();
+    else if (run() && !crowded_)
+      looks = 0;
   }
   for (unsigned looks = 0; looks != kYields; ++looks) {
-    if (ready()) return;
-    serve();
-    if (!all_mapped_) interface_.run();
+    if (ready()) return true;
+    if (waits != Waits::replies) serve();
+    static_cast<void>(run());
     library::yield();
     resume();
   }
-  while (!sleep(ready, waits)) {
-  }
+  return false;
 }
 
 // Lets others run, and time pass, where there are more ranks than processors: who asks again and again would
@@ -216,12 +242,11 @@ void Runtime::give_way() {
 
 // Sleeps until something may have changed. Returns whether it is ready.
 bool Runtime::sleep(base::FunctionRef<bool()> ready, Waits waits) {
-  const auto slice = waits == Waits::stores && !guarded_ ? std::chrono::nanoseconds(kStoreSlice) : kSlice;
-  const auto look_again = [&](std::uint64_t) { return ready() || asked(); };
-  const Status status = segment_.wait_until(0, look_again, slice);
+  const Status status = sleep_for_change(ready, waits);
   resume();
   if (status != Status::ok && status != Status::timed_out) fail_by(status, rank_);
-  serve();
+  if (vi_ != nullptr && vi_->breach()) fail_breach();
+  if (waits != Waits::replies) serve();
   if (ready()) return true;
   const auto rank = who_has_ended();
   // Its last words may have come before its end was noticed.
@@ -229,7 +254,20 @@ bool Runtime::sleep(base::FunctionRef<bool()> ready, Waits waits) {
   fail_gone(*rank);
 }
 
+Status Runtime::sleep_for_change(base::FunctionRef<bool()> ready, Waits waits) {
+  if (vi_ != nullptr) {
+    const bool serves = waits != Waits::replies;
+    return interface_.wait_any(
+        [&] { return vi_->drain() || vi_->breach() || vi_->first_ended() || ready() || (serves && asked()); },
+        kSlice);
+  }
+  const auto slice = waits == Waits::stores && !guarded_ ? std::chrono::nanoseconds(kStoreSlice) : kSlice;
+  return segment_.wait_until(
+      0, [&](std::uint64_t) { return ready() || asked(); }, slice);
+}
+
 std::optional<std::uint32_t> Runtime::who_has_ended() noexcept {
+  if (vi_ != nullptr && vi_->first_ended()) return vi_->first_ended();
   library::Waiting& waiting = interface_.waiting();
   const library::Lock lock(waiting);
   if (!lock) return std::nullopt;

@@ -33,6 +33,8 @@ namespace hamlyn::internal_::splitc {
 
 using hamlyn::splitc::ProgramOptions;
 
+class ViWay;
+
 class Runtime {
  public:
   Runtime(Interface& interface, const JobPlace& place, const ProgramOptions& options);
@@ -59,6 +61,8 @@ class Runtime {
   void bulk_put(std::uint64_t word, std::span<const std::byte> from, const Strides* strides, Batch* batch);
   bool done(Batch* batch);
   void sync(Batch* batch);
+  // Forgets a batch that goes though some of it is under way.
+  void forget(Batch& batch) noexcept;
   void forget_asks() noexcept;
 
   void bulk_read(std::uint64_t word, std::span<std::byte> into, const Strides* strides);
@@ -97,6 +101,8 @@ class Runtime {
     return peers_[other].interface >> 48 == peers_[rank_].interface >> 48;  // of a node's interfaces
   }
   bool failed() const noexcept { return failure_.has_value(); }
+  // Null: the program goes over segments.
+  ViWay* vi() noexcept { return vi_.get(); }
 
  private:
   static constexpr std::size_t kRow = 64;
@@ -134,12 +140,13 @@ class Runtime {
     std::array<std::array<std::byte, 48>, kRow> data;
     std::array<PutMessage, kRow> messages;
   };
-  enum class Waits { messages, stores };
+  // Names what is waited for. Functions that others call do not run while `replies` are.
+  enum class Waits { messages, stores, replies };
 
   // --- beginning and end (runtime.cc)
-  void tell_each_other(std::uint64_t heap);
+  std::vector<Told> tell_each_other(std::uint64_t heap);
   void check_told(std::uint32_t rank, const Told& told) const;
-  void open_heaps();
+  void open_heaps(const std::vector<Told>& all);
   void open(std::uint32_t rank);
   void met(Status status, const char* doing);
 
@@ -170,6 +177,14 @@ class Runtime {
   void set_view() noexcept { view_.mark = in_call_ || failure_ ? kNoMark : mark_; }
   void wait(base::FunctionRef<bool()> ready, Waits waits = Waits::messages);
   bool sleep(base::FunctionRef<bool()> ready, Waits waits);
+  Status sleep_for_change(base::FunctionRef<bool()> ready, Waits waits);
+  bool spin(base::FunctionRef<bool()> ready, Waits waits);
+  // Looks for what has come, unless nothing comes by packets. Whether that was a message of a VI.
+  bool run() {
+    if (vi_ != nullptr) return poll_vi();
+    if (!all_mapped_) interface_.run();
+    return false;
+  }
   void give_way();
   // Throws if a rank has ended.
   void look();
@@ -224,7 +239,10 @@ class Runtime {
   void until_taken(std::uint32_t rank, Try attempt);
 
   // --- calls (calls.cc)
-  bool asked() const noexcept { return more_calls_ || word_at(own_) != calls_seen_; }
+  bool asked() const noexcept {
+    return more_calls_ || word_at(own_) != calls_seen_ ||
+           (held_calls_ && handled_over_vi() != handled_when_held_);
+  }
   void serve() {
     if (!asked()) return;
     take_calls();
@@ -236,6 +254,38 @@ class Runtime {
   Done run(const Request& request, Reply& reply);
   void send_call(std::uint32_t who, Request& request);
 
+  // --- over VI (over_vi.cc). Each begins something, and waits for credits alone; `under_way` counts it,
+  // unless that is null
+  void connect_vis(const std::vector<Told>& all);
+  bool poll_vi();   // handles one message, if one has come
+  void drain_vi();  // and all
+  [[noreturn]] void fail_breach();
+  void wait_for_credit(std::uint32_t rank);
+  void left(std::uint32_t rank, bool whole);
+  void ask_for(std::uint32_t rank, std::uint64_t place, std::span<std::byte> into, const Strides* strides,
+               std::uint32_t* under_way);
+  void ask_to_write(std::uint32_t rank, std::uint64_t place, std::span<const std::byte> from,
+                    const Strides* strides, std::uint32_t* under_way);
+  void send_stores(std::uint32_t rank, std::uint64_t place, std::span<const std::byte> from,
+                   const Strides* strides);
+  void send_count(std::uint32_t rank, std::uint64_t place);
+  void ask_to_operate(std::uint32_t rank, std::uint64_t place, const Fetch& fetch, std::uint64_t* before,
+                      std::uint32_t* under_way);
+  // Waits until all that was asked of that rank is answered.
+  void wait_for_answers(std::uint32_t rank);
+  bool all_answered() noexcept;
+  static std::uint32_t* counter_of(Batch* batch) noexcept {
+    if (batch == nullptr) return nullptr;
+    return &batch->gets_;
+  }
+  // Whether all has been handled here that ranks had sent before they came to the meeting.
+  bool has_handled_all() const noexcept;
+  // Requests that were sent to that rank; 0 if there is no VI.
+  std::uint64_t sent_to(std::uint32_t rank) const noexcept;
+  // Whether so many of that rank's were handled, modulo 2^32; if there is no VI, yes.
+  bool has_handled(std::uint32_t rank, std::uint32_t behind) const noexcept;
+  std::uint64_t handled_over_vi() const noexcept;  // of all ranks
+
   Interface& interface_;
   Job job_;
   const std::uint32_t rank_, ranks_;
@@ -245,6 +295,7 @@ class Runtime {
   Here view_;
   const std::unique_ptr<Heap[]> heaps_;
   std::vector<Peer> peers_;
+  std::unique_ptr<ViWay> vi_;  // null: over segments
   std::uint64_t mark_ = 0;
   bool all_mapped_ = false;
   bool crowded_ = false;  // more ranks here than processors
@@ -252,7 +303,9 @@ class Runtime {
   bool in_call_ = false;
   std::uint64_t calls_seen_ = 0;  // of Head::calls
   bool more_calls_ = false;       // some were left for the next look
-  std::exception_ptr thrown_;     // where nobody waited for it; of several the first
+  bool held_calls_ = false;       // some wait for what was sent before them
+  std::uint64_t handled_when_held_ = 0;
+  std::exception_ptr thrown_;  // where nobody waited for it; of several the first
   bool ended_ = false;
   HeapBook book_;
   Meeting meeting_;

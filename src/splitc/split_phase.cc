@@ -4,6 +4,7 @@
 
 #include "splitc/runtime.h"
 #include "splitc/strided.h"
+#include "splitc/vi/way.h"
 
 namespace hamlyn::internal_::splitc {
 namespace {
@@ -93,6 +94,7 @@ void Runtime::get(std::uint64_t word, std::span<std::byte> into, const Strides* 
   look_if_due();
   if (rank != rank_) outside_of_calls("a get");  // its memory would be in use when the function has returned
   if (base(rank) != nullptr) return gather_from(into, base(rank) + place_of(word), strides);
+  if (vi_ != nullptr) return ask_for(rank, place_of(word), into, strides, counter_of(batch));
   if (strides != nullptr && into.size() > kPiece) return bulk_read(word, into, strides);
   leave();
   for (std::size_t done = 0; done != into.size();) {
@@ -109,6 +111,7 @@ void Runtime::put(std::uint64_t word, std::span<const std::byte> from, Batch* ba
   const std::uint32_t rank = rank_of_good(word, from.size());
   look_if_due();
   if (base(rank) != nullptr) return scatter_to(base(rank) + place_of(word), from, nullptr);
+  if (vi_ != nullptr) return ask_to_write(rank, place_of(word), from, nullptr, counter_of(batch));
   leave();
   expect(import(rank).write(place_of(word), from, kForEver), rank);
   peers_[rank].puts = true;
@@ -121,6 +124,7 @@ void Runtime::bulk_put(std::uint64_t word, std::span<const std::byte> from, cons
   look_if_due();
   if (rank != rank_) outside_of_calls("a bulk_put");  // its source would be in use, as a get's memory
   if (base(rank) != nullptr) return scatter_to(base(rank) + place_of(word), from, strides);
+  if (vi_ != nullptr) return ask_to_write(rank, place_of(word), from, strides, counter_of(batch));
   leave();
   SendHandle handle;  // a fence answers for it: none is taken while some of it has not left
   until_taken(rank, [&] { return import(rank).write(place_of(word), from, {.strides = strides}, &handle); });
@@ -146,6 +150,8 @@ void Runtime::ask_fences() {
 void Runtime::sync(Batch* batch) {
   go_on();
   outside_of_calls("sync");
+  if (vi_ != nullptr)
+    return wait([&] { return batch != nullptr ? batch->gets_ == 0 : all_answered(); }, Waits::replies);
   leave();
   if (batch == nullptr || batch->puts_) ask_fences();
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
@@ -157,13 +163,18 @@ void Runtime::sync(Batch* batch) {
   if (batch != nullptr) batch->puts_ = false;
 }
 
+void Runtime::forget(Batch& batch) noexcept {
+  if (vi_ != nullptr) vi_->forget(&batch.gets_);
+}
+
 bool Runtime::done(Batch* batch) {
   go_on();
   outside_of_calls("a question of what is under way");
   look_if_due();
   leave();
-  if (!all_mapped_) interface_.run();
+  static_cast<void>(run());
   give_way();
+  if (vi_ != nullptr) return batch != nullptr ? batch->gets_ == 0 : all_answered();
   if (batch == nullptr || batch->puts_) ask_fences();
   bool all = true;
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
@@ -178,6 +189,7 @@ bool Runtime::done(Batch* batch) {
 
 // Nothing lands any more: the memory that gets were to land in goes while an exception is under way.
 void Runtime::forget_asks() noexcept {
+  if (vi_ != nullptr) vi_->forget();
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
     Peer& peer = peers_[rank];
     for (; peer.first_ask != peer.end_of_asks; ++peer.first_ask) {
@@ -195,6 +207,10 @@ void Runtime::bulk_read(std::uint64_t word, std::span<std::byte> into, const Str
   look_if_due();
   if (rank != rank_) outside_of_calls("a read of another rank's memory");
   if (base(rank) != nullptr) return gather_from(into, base(rank) + place_of(word), strides);
+  if (vi_ != nullptr) {
+    ask_for(rank, place_of(word), into, strides, nullptr);
+    return wait_for_answers(rank);
+  }
   leave();
   note_question(rank, questions_of(place_of(word), into.size(), strides));
   expect(import(rank).read(place_of(word), into, kForEver, {.strides = strides}), rank);
@@ -205,6 +221,10 @@ void Runtime::bulk_write(std::uint64_t word, std::span<const std::byte> from, co
   look_if_due();
   if (rank != rank_) outside_of_calls("a write of another rank's memory");
   if (base(rank) != nullptr) return scatter_to(base(rank) + place_of(word), from, strides);
+  if (vi_ != nullptr) {
+    ask_to_write(rank, place_of(word), from, strides, nullptr);
+    return wait_for_answers(rank);
+  }
   leave();
   note_question(rank);
   expect(import(rank).write_flushed(place_of(word), from, kForEver, {.strides = strides}), rank);
@@ -226,6 +246,11 @@ void Runtime::bulk_store(std::uint64_t word, std::span<const std::byte> from, co
         *reinterpret_cast<std::uint64_t*>(base(rank) + place_of(counter)));
     there.fetch_add(1, std::memory_order_release);
     if (rank != rank_) static_cast<void>(import(rank).changed());
+    return;
+  }
+  if (vi_ != nullptr) {
+    send_stores(rank, place, from, strides);
+    if (counter != 0) send_count(rank, place_of(counter));
     return;
   }
   leave();

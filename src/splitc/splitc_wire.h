@@ -13,7 +13,7 @@
 
 namespace hamlyn::internal_::splitc {
 
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 inline constexpr std::uint32_t kCalls = 8;      // of one rank that may wait at another
 inline constexpr std::size_t kPieceBytes = 32;  // that a rank gives to a meeting at a time
 
@@ -21,13 +21,17 @@ inline constexpr std::size_t kPieceBytes = 32;  // that a rank gives to a meetin
 struct Told {
   std::uint32_t version = kWireVersion;
   std::uint32_t guarded = 0;
+  std::uint32_t over_vi = 0;
+  std::uint32_t credits = 0;    // over VI
   std::uint64_t heap = 0;       // bytes
   std::uint64_t functions = 0;  // a hash of those that may be called
   std::uint64_t mark = 0;       // rank 0's is the program's
   std::uint64_t interface = 0;
-  Ticket ticket;  // of its segment
+  Ticket ticket;              // of its segment
+  std::uint64_t session = 0;  // by which its VIs are called, over VI
+  Ticket door;                // where its NIC hears, over VI
 };
-static_assert(sizeof(Told) == 104 && std::is_trivially_copyable_v<Told>);
+static_assert(sizeof(Told) == 184 && std::is_trivially_copyable_v<Told>);
 
 // A rank that comes to a meeting.
 struct Line {
@@ -35,21 +39,22 @@ struct Line {
   std::uint64_t doing = 0;    // what that rank is doing there (meeting.h)
   std::array<std::byte, kPieceBytes> piece{};
   std::uint64_t stored = 0;  // bytes that it had stored at this rank before
-  std::uint64_t reserved = 0;
+  std::uint64_t behind = 0;  // requests that it had sent this rank by their VI before
 };
-inline constexpr std::size_t kLineBytes = offsetof(Line, reserved) - offsetof(Line, doing);
-static_assert(sizeof(Line) == 64 && kLineBytes == 48);
+inline constexpr std::size_t kLineBytes = offsetof(Line, behind) - offsetof(Line, doing);
+inline constexpr std::size_t kLineBytesOverVi = sizeof(Line) - offsetof(Line, doing);
+static_assert(sizeof(Line) == 64 && kLineBytes == 48 && kLineBytesOverVi == 56);
 
 struct Request {
   std::uint64_t number = 0;  // of that rank's calls here, from 1 on; written last
   std::uint32_t function = 0;
   std::uint32_t bytes = 0;     // of arguments
   std::uint32_t answered = 0;  // 1: the caller waits for the reply
+  std::uint32_t behind = 0;    // requests that the rank had sent by their VI before, modulo 2^32
   std::array<std::byte, kMostArguments> arguments{};
-  std::uint32_t reserved = 0;
 };
 inline constexpr std::size_t kRequestHead = offsetof(Request, arguments) - offsetof(Request, function);
-static_assert(sizeof(Request) == 128 && kRequestHead == 12);
+static_assert(sizeof(Request) == 128 && kRequestHead == 16);
 
 enum class Done : std::uint32_t { ok, threw, refused };
 
@@ -68,7 +73,8 @@ struct alignas(64) Other {
   std::array<std::uint64_t, 7> reserved{};
   std::array<Line, 2> lines;  // of meetings with even and odd numbers
   std::uint64_t handled = 0;  // this rank's calls there, that are over
-  std::array<std::uint64_t, 7> reserved_too{};
+  std::uint64_t behind = 0;   // requests that it had sent this rank by their VI before its reply
+  std::array<std::uint64_t, 6> reserved_too{};
   Reply reply;
   std::array<Request, kCalls> requests;
 };

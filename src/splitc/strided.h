@@ -1,6 +1,9 @@
 #pragma once
-// Copies between a heap and memory of the rank's own, in one run or in chunks.
+// Shapes of what is moved: whether they fit, and copies between a heap and memory of the rank's own, in one
+// run or in chunks.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/copy.h"
@@ -8,6 +11,20 @@
 #include "hamlyn/values/put.h"
 
 namespace hamlyn::internal_::splitc {
+
+// Whether so many bytes, or such a shape of them, lie within `room`.
+inline bool fits(std::uint64_t room, std::uint64_t bytes, const Strides* strides) noexcept {
+  if (strides == nullptr) return bytes <= room;
+  std::uint64_t chunks = 0, all = 0, x = 0, y = 0, reach = 0;
+  if (strides->chunk == 0 || strides->x_chunks == 0 || strides->y_chunks == 0) return false;
+  if (__builtin_mul_overflow(std::uint64_t{strides->x_chunks}, std::uint64_t{strides->y_chunks}, &chunks) ||
+      __builtin_mul_overflow(chunks, std::uint64_t{strides->chunk}, &all) || all != bytes)
+    return false;
+  return !__builtin_mul_overflow(strides->x_stride, std::uint64_t{strides->x_chunks} - 1, &x) &&
+         !__builtin_mul_overflow(strides->y_stride, std::uint64_t{strides->y_chunks} - 1, &y) &&
+         !__builtin_add_overflow(x, y, &reach) &&
+         !__builtin_add_overflow(reach, std::uint64_t{strides->chunk}, &reach) && reach <= room;
+}
 
 // Calls `copy(distance, at, bytes)` for each chunk: its distance in the heap, and where it stands in the run.
 template <class Copy>

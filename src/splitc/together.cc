@@ -30,11 +30,13 @@ void Runtime::begin(Kind kind, std::uint32_t root, std::uint64_t size, const voi
   leave();
   Line line = meeting_.begin(what, piece, bytes);
   const std::uint64_t place = line_at(rank_, line.meeting);
+  const std::size_t bytes_of_line = vi_ != nullptr ? kLineBytesOverVi : kLineBytes;
   for (std::uint32_t turn = 1; turn <= ranks_; ++turn) {
     const std::uint32_t to = (rank_ + turn) % ranks_;
     line.stored = heaps_[to].bytes;
+    line.behind = sent_to(to);
     const auto all = std::as_bytes(std::span(&line, 1));
-    tell(to, place + offsetof(Line, doing), all.subspan(offsetof(Line, doing), kLineBytes), place,
+    tell(to, place + offsetof(Line, doing), all.subspan(offsetof(Line, doing), bytes_of_line), place,
          line.meeting);
   }
 }
@@ -44,14 +46,14 @@ bool Runtime::is_over() {
   outside_of_calls("a question whether all have arrived");
   if (!meeting_.goes_on()) refuse(ErrorCode::invalid_argument, "nobody has arrived: say so first");
   poll();
-  return meeting_.met();
+  return meeting_.met() && has_handled_all();
 }
 
 void Runtime::finish() {
   go_on();
   outside_of_calls("a wait for all ranks");
   if (!meeting_.goes_on()) refuse(ErrorCode::invalid_argument, "nobody has arrived: say so first");
-  wait([&] { return meeting_.met(); });
+  wait([&] { return meeting_.met() && has_handled_all(); });
   if (const auto other = meeting_.end())
     fail(ErrorCode::invalid_argument, "ranks disagree: " + name_of(rank_) + " is in " +
                                           words_of(meeting_.doing()) + ", " + name_of(other->rank) + " in " +

@@ -11,6 +11,7 @@
 namespace hamlyn::internal_::vi {
 
 using namespace hamlyn::vi;
+using hamlyn::vi::Segment;  // and not that of the layer of segments
 
 // Memory of this process, of any address and length. `Area` is the way in for others, which is made when the
 // first of them may come.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "am/door.h"
-#include "am/vi_lane.h"
+#include "am/vi_port.h"
 #include "hamlyn/am.h"
 #include "test/simulation/hosted.h"
 
@@ -57,7 +57,7 @@ class ViLiar {
     for (std::uint32_t i = 0; i != lanes_of(way); ++i) {
       LaneShape shape = lane_shape(way, i, kCredits);
       if (!posts_) shape.room = 1, shape.bare = false;
-      lanes.push_back(std::make_unique<Lane>(roots_, nullptr, i, shape));
+      lanes.push_back(std::make_unique<nic::Lane>(roots_, nullptr, i, size_of(shape)));
     }
     while (all_.alive() && !heard_) {
       greet(to);  // the link may be made by it
@@ -202,7 +202,7 @@ class ViLiar {
     look();
     return left;
   }
-  void hear(Lane& lane, const nic::Descriptor& receive) {
+  void hear(nic::Lane& lane, const nic::Descriptor& receive) {
     const std::uint32_t place = lane.place_of(&receive);
     const std::span<std::byte> bytes = lane.bytes_of(receive, place);
     Kind kind{};
@@ -220,14 +220,14 @@ class ViLiar {
   nic::Port port_{interface, queue_};
   std::vector<std::byte> memory_;
   Nic nic_{port_};
-  LaneRoots roots_{nic_};
+  nic::LaneRoots roots_{nic_};
   nic::MemoryHandle own_ = 0;
   Door door_{interface, queue_};
   std::optional<Hello> heard_;
   std::uint64_t posted_ = 0;
 
  public:
-  std::vector<std::unique_ptr<Lane>> lanes;  // go before the NIC
+  std::vector<std::unique_ptr<nic::Lane>> lanes;  // go before the NIC
 };
 
 }  // namespace lies

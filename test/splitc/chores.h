@@ -263,6 +263,33 @@ inline void call_each_other() {
   barrier();
 }
 
+inline std::uint64_t look_at(global_ptr<std::uint64_t> word) { return *word.local(); }
+inline std::uint64_t answer_behind(global_ptr<std::uint64_t> word, std::uint64_t value) {
+  put(word, value);
+  return value;
+}
+
+// Puts of a batch in a function, which may not wait for it.
+inline void put_in_batch(global_ptr<std::uint64_t> word, std::uint64_t value) {
+  Batch batch;
+  for (int i = 0; i != 5; ++i) put(word, value, &batch);
+}
+
+// A call sees what its rank has stored there before, and its caller what the function has put.
+inline void call_behind_stores() {
+  everywhere<std::uint64_t> words(2);
+  const Rank next = (rank() + 1) % ranks();
+  for (std::uint64_t i = 1; i != 8; ++i) {
+    store(words.at(next), i);
+    require(call<look_at>(next, words.at(next)) == i, "a call has overtaken a store");
+    require(call<answer_behind>(next, words.at(rank(), 1), i) == i && words.mine()[1] == i,
+            "a reply has overtaken a put");
+  }
+  call<put_in_batch>(next, words.at(rank(), 1), std::uint64_t{99});
+  require(words.mine()[1] == 99, "a put of a batch has not landed");
+  barrier();
+}
+
 // Collectives, also of values that take several meetings.
 inline void gather_and_reduce() {
   const std::uint64_t sum = std::uint64_t{ranks()} * (ranks() + 1) / 2;
@@ -313,6 +340,7 @@ inline void do_all() {
   move_arrays();
   work_on_words();
   call_each_other();
+  call_behind_stores();
   gather_and_reduce();
   spread();
 }

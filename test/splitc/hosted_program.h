@@ -1,5 +1,6 @@
 #pragma once
 // Split-C programs on the simulator: a desk in a process of its own, and ranks in others.
+#include <cstdlib>
 #include <functional>
 #include <string>
 
@@ -9,6 +10,22 @@
 #include "test/simulation/hosted.h"
 
 namespace hamlyn::test {
+
+// So many seeds, times HAMLYN_TEST_SEEDS.
+inline std::uint64_t more(std::uint64_t seeds) {
+  const char* const times = std::getenv("HAMLYN_TEST_SEEDS");
+  return seeds * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
+}
+
+// Ways of a program.
+enum class Way { mapped, guarded, vi };
+inline constexpr Way kWays[] = {Way::mapped, Way::guarded, Way::vi};
+inline splitc::ProgramOptions options_of(Way way, std::size_t heap, std::uint32_t credits = 0) {
+  return {.heap = heap,
+          .guarded = way == Way::guarded,
+          .over = way == Way::vi ? splitc::Over::vi : splitc::Over::segments,
+          .credits = credits};
+}
 
 // Adds the desk, process 1, and so many ranks behind it. `errors` gets what each rank's program threw.
 class HostedProgram {

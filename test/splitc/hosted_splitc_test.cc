@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kHeap = std::size_t{1} << 20;
 
-void run_whole(std::uint64_t seed, std::uint32_t ranks, bool guarded) {
+void run_whole(std::uint64_t seed, std::uint32_t ranks, Way way, std::uint32_t credits = 0) {
   SCOPED_TRACE(seed);
   Hosted hosted(rough_rules(seed), seed);
-  HostedProgram program(hosted, ranks, {.heap = kHeap, .guarded = guarded}, splitc_chores::do_all);
+  HostedProgram program(hosted, ranks, options_of(way, kHeap, credits), splitc_chores::do_all);
   hosted.run();
   for (std::uint32_t rank = 0; rank != ranks; ++rank) EXPECT_EQ(program.errors[rank], "") << rank;
   EXPECT_EQ(program.ended, ranks);
@@ -27,20 +27,32 @@ void run_whole(std::uint64_t seed, std::uint32_t ranks, bool guarded) {
 
 TEST(HostedSplitC, does_all_of_the_language_guarded) {
   for (std::uint64_t seed = 1; seed <= 3 && !testing::Test::HasFailure(); ++seed)
-    run_whole(seed, 1 + static_cast<std::uint32_t>(seed) % 4, true);
+    run_whole(seed, 1 + static_cast<std::uint32_t>(seed) % 4, Way::guarded);
 }
 
 TEST(HostedSplitC, does_all_of_the_language_mapped_or_between_hosts) {
   for (std::uint64_t seed = 1; seed <= 3 && !testing::Test::HasFailure(); ++seed)
-    run_whole(seed, 2 + static_cast<std::uint32_t>(seed) % 3, false);
+    run_whole(seed, 2 + static_cast<std::uint32_t>(seed) % 3, Way::mapped);
+}
+
+TEST(HostedSplitC, does_all_of_the_language_over_vi) {
+  for (std::uint64_t seed = 1; seed <= more(4) && !testing::Test::HasFailure(); ++seed)
+    run_whole(seed, 1 + static_cast<std::uint32_t>(seed) % 4, Way::vi);
+}
+
+// With one credit everybody waits for everybody, from inside waits.
+TEST(HostedSplitC, does_all_of_the_language_over_vi_with_few_credits_and_with_most) {
+  for (const std::uint32_t credits : {1u, 3u, 32u})
+    for (std::uint64_t seed = 1; seed <= more(2) && !testing::Test::HasFailure(); ++seed)
+      run_whole(seed, 2 + static_cast<std::uint32_t>(seed) % 3, Way::vi, credits);
 }
 
 TEST(HostedSplitC, refuses_what_cannot_be_and_goes_on) {
   for (const std::uint32_t ranks : {1u, 2u, 3u})
-    for (const bool guarded : {false, true}) {
+    for (const Way way : kWays) {
       SCOPED_TRACE(ranks);
       Hosted hosted;
-      HostedProgram program(hosted, ranks, {.heap = kHeap, .guarded = guarded}, splitc_refusals::do_all);
+      HostedProgram program(hosted, ranks, options_of(way, kHeap), splitc_refusals::do_all);
       hosted.run();
       for (const std::string& each : program.errors) EXPECT_EQ(each, "");
       EXPECT_EQ(program.ended, ranks);
@@ -48,14 +60,16 @@ TEST(HostedSplitC, refuses_what_cannot_be_and_goes_on) {
 }
 
 TEST(HostedSplitC, tells_all_ranks_that_they_disagree) {
-  Hosted hosted;
-  HostedProgram program(hosted, 3, {.heap = kHeap}, splitc_refusals::disagree);
-  hosted.run();
-  const std::string other = ", rank 2 in a broadcast of 8 bytes from rank 0";
-  EXPECT_EQ(program.errors[0], "ranks disagree: rank 0 is in a barrier" + other);
-  EXPECT_EQ(program.errors[1], "ranks disagree: rank 1 is in a barrier" + other);
-  EXPECT_EQ(program.errors[2],
-            "ranks disagree: rank 2 is in a broadcast of 8 bytes from rank 0, rank 0 in a barrier");
+  for (const Way way : kWays) {
+    Hosted hosted;
+    HostedProgram program(hosted, 3, options_of(way, kHeap), splitc_refusals::disagree);
+    hosted.run();
+    const std::string other = ", rank 2 in a broadcast of 8 bytes from rank 0";
+    EXPECT_EQ(program.errors[0], "ranks disagree: rank 0 is in a barrier" + other);
+    EXPECT_EQ(program.errors[1], "ranks disagree: rank 1 is in a barrier" + other);
+    EXPECT_EQ(program.errors[2],
+              "ranks disagree: rank 2 is in a broadcast of 8 bytes from rank 0, rank 0 in a barrier");
+  }
 }
 
 // A rank writes any bits where the other ones look.
@@ -177,11 +191,11 @@ TEST(HostedSplitC, refuses_places_that_are_none) {
 }
 
 // A rank dies at any time: the others hear of it, by its number, and none of them waits for ever.
-void run_with_a_death(std::uint64_t time, bool guarded, std::uint32_t& told, std::uint32_t& ended) {
+void run_with_a_death(std::uint64_t time, Way way, std::uint32_t& told, std::uint32_t& ended) {
   SCOPED_TRACE(time);
   Hosted hosted;
   hosted.kill(3, time);
-  HostedProgram program(hosted, 3, {.heap = 65536, .guarded = guarded}, [] {
+  HostedProgram program(hosted, 3, options_of(way, 65536), [] {
     splitc_chores::get_and_put();
     splitc_chores::store_and_wait();
     splitc_chores::call_each_other();
@@ -197,10 +211,10 @@ void run_with_a_death(std::uint64_t time, bool guarded, std::uint32_t& told, std
 }
 
 TEST(HostedSplitC, tells_the_others_of_a_rank_that_dies_at_any_time) {
-  for (const bool guarded : {false, true}) {
+  for (const Way way : kWays) {
     std::uint32_t told = 0, ended = 0, all = 0;
     for (std::uint64_t time = 50'000; ended < 4 && !testing::Test::HasFailure(); time += 50'000, all += 2)
-      run_with_a_death(time, guarded, told, ended);
+      run_with_a_death(time, way, told, ended);
     EXPECT_GT(told, all / 4);
   }
 }
@@ -212,7 +226,7 @@ TEST(HostedSplitC, tells_of_a_link_that_was_cut) {
     Hosted hosted;
     hosted.host.after(time,
                       [&] { hosted.host.cut(hosted.host.inhabitant(2), hosted.host.inhabitant(3), 0); });
-    HostedProgram program(hosted, 3, {.heap = 65536, .guarded = time % 200'000 == 0}, [] {
+    HostedProgram program(hosted, 3, options_of(kWays[time / 100'000 % 3], 65536), [] {
       splitc_chores::get_and_put();
       splitc_chores::store_and_wait();
       splitc_chores::gather_and_reduce();
@@ -229,9 +243,9 @@ TEST(HostedSplitC, tells_of_a_link_that_was_cut) {
 
 template <class Run>
 void run_example(Run run, std::vector<std::string> words) {
-  for (const bool guarded : {false, true}) {
+  for (const Way way : kWays) {
     Hosted hosted;
-    HostedProgram program(hosted, 16, {.heap = kHeap, .guarded = guarded}, [&] {
+    HostedProgram program(hosted, 16, options_of(way, kHeap), [&] {
       std::vector<char*> all;
       for (std::string& each : words) all.push_back(each.data());
       run(static_cast<int>(all.size()), all.data());

@@ -86,7 +86,7 @@ static void refusals(hamlyn_global next) {
   uint64_t before = 0;
   const hamlyn_fetch_request other = {.op = HAMLYN_AND, .bytes = 8, .operand = 1};
   const hamlyn_fetch_request narrow = {.op = HAMLYN_ADD, .bytes = 2, .operand = 1};
-  hamlyn_splitc_options options = {sizeof options, 0, 2};
+  hamlyn_splitc_options options = {sizeof options, 0, 2, 0, 0};
   refused(hamlyn_splitc_read_int(0, &value), "a null global pointer");
   refused(hamlyn_splitc_read_int(next, NULL), "NULL");
   refused(hamlyn_splitc_write_bytes(next, NULL, 4), "NULL");
@@ -95,6 +95,9 @@ static void refusals(hamlyn_global next) {
   refused(hamlyn_splitc_store_counted(next, &value, sizeof value, 0), "counter");
   refused(hamlyn_splitc_deallocate(next), "not allocated");
   refused(hamlyn_splitc_begin(NULL, NULL, &options), "guarded");
+  options.guarded = 0;
+  options.over = 3;
+  refused(hamlyn_splitc_begin(NULL, NULL, &options), "over is 0, 1 or 2");
   refused(hamlyn_splitc_begin(NULL, NULL, NULL), "already");
 }
 

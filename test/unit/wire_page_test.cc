@@ -21,6 +21,7 @@
 #include "segment/clerk_wire.h"
 #include "segment/registry.h"
 #include "splitc/splitc_wire.h"
+#include "splitc/vi/message.h"
 #include "tool/transfer_wire.h"
 #include "vi/vi_wire.h"
 
@@ -149,23 +150,35 @@ std::vector<Structure> structures() {
       {"splitc::Told",
        sizeof(internal_::splitc::Told),
        {FIELD(internal_::splitc::Told, version), FIELD(internal_::splitc::Told, guarded),
+        FIELD(internal_::splitc::Told, over_vi), FIELD(internal_::splitc::Told, credits),
         FIELD(internal_::splitc::Told, heap), FIELD(internal_::splitc::Told, functions),
         FIELD(internal_::splitc::Told, mark), FIELD(internal_::splitc::Told, interface),
-        FIELD(internal_::splitc::Told, ticket)}},
+        FIELD(internal_::splitc::Told, ticket), FIELD(internal_::splitc::Told, session),
+        FIELD(internal_::splitc::Told, door)}},
       {"splitc::Line",
        sizeof(internal_::splitc::Line),
        {FIELD(internal_::splitc::Line, meeting), FIELD(internal_::splitc::Line, doing),
         FIELD(internal_::splitc::Line, piece), FIELD(internal_::splitc::Line, stored),
-        FIELD(internal_::splitc::Line, reserved)}},
+        FIELD(internal_::splitc::Line, behind)}},
       {"splitc::Request",
        sizeof(internal_::splitc::Request),
        {FIELD(internal_::splitc::Request, number), FIELD(internal_::splitc::Request, function),
         FIELD(internal_::splitc::Request, bytes), FIELD(internal_::splitc::Request, answered),
-        FIELD(internal_::splitc::Request, arguments), FIELD(internal_::splitc::Request, reserved)}},
+        FIELD(internal_::splitc::Request, behind), FIELD(internal_::splitc::Request, arguments)}},
       {"splitc::Reply",
        sizeof(internal_::splitc::Reply),
        {FIELD(internal_::splitc::Reply, number), FIELD(internal_::splitc::Reply, done),
         FIELD(internal_::splitc::Reply, bytes), FIELD(internal_::splitc::Reply, result)}},
+      {"splitc::Place", sizeof(internal_::splitc::Place), {FIELD(internal_::splitc::Place, place)}},
+      {"splitc::Rows",
+       sizeof(internal_::splitc::Rows),
+       {FIELD(internal_::splitc::Rows, place), FIELD(internal_::splitc::Rows, stride),
+        FIELD(internal_::splitc::Rows, chunk), FIELD(internal_::splitc::Rows, count)}},
+      {"splitc::WordRequest",
+       sizeof(internal_::splitc::WordRequest),
+       {FIELD(internal_::splitc::WordRequest, place), FIELD(internal_::splitc::WordRequest, operand),
+        FIELD(internal_::splitc::WordRequest, compare), FIELD(internal_::splitc::WordRequest, op),
+        FIELD(internal_::splitc::WordRequest, bytes)}},
       {"tool::Greeting",
        sizeof(tool::Greeting),
        {FIELD(tool::Greeting, head), FIELD(tool::Greeting, expected), FIELD(tool::Greeting, verdict)}},

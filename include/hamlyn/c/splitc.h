@@ -16,10 +16,12 @@ typedef struct hamlyn_splitc_options {
   size_t size;       // of this struct
   size_t heap;       // bytes of each rank; 0: 16 MiB
   uint32_t guarded;  // 1: puts and gets also where heaps could be mapped
+  uint32_t over;     // 1: segments; 2: VI; 0: as HAMLYN_SPLITC_OVER says, otherwise segments
+  uint32_t credits;  // over VI: 1 to 32; 0: as HAMLYN_SPLITC_CREDITS says, otherwise 8
 } hamlyn_splitc_options;
 
 // Joins the program, and waits for all other ranks. `count` and `words` are those of `main`, or both NULL:
-// `--heap SIZE` and `--guarded` are taken off. As hamlyn::splitc::Program.
+// `--heap SIZE`, `--guarded`, `--over WAY` and `--credits N` are taken off. As hamlyn::splitc::Program.
 HAMLYN_NODISCARD hamlyn_status hamlyn_splitc_begin(int* count, char** words,
                                                    const hamlyn_splitc_options* options);
 // Waits until all ranks are here, and leaves.

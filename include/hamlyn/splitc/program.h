@@ -19,10 +19,21 @@ class Runtime;
 
 namespace hamlyn::splitc {
 
+// Way between ranks of what is read, written and stored (docs/splitc.md, "How it goes").
+enum class Over : std::uint8_t {
+  standard,  // as HAMLYN_SPLITC_OVER says: segments or vi; otherwise segments
+  segments,
+  vi,  // a VI for each pair of ranks: messages, which the other rank handles when it polls or waits
+};
+
+// Options are the same on all ranks.
 struct ProgramOptions {
   std::size_t heap = std::size_t{16} << 20;  // bytes of each rank that the others can name; as many on all
   // Puts and gets by packets that each owner's interface checks, also where heaps could be mapped.
   bool guarded = false;
+  Over over = Over::standard;  // the way between ranks
+  // Over VI: requests to one rank under way, 1 to 32. 0: as HAMLYN_SPLITC_CREDITS says, otherwise 8.
+  std::uint32_t credits = 0;
 };
 
 // Rank's part of a program.
@@ -32,8 +43,9 @@ class Program {
   // as Interface and Job; invalid_argument: ranks have other options or are other programs, as the text says;
   // peer_died: a rank ended; out_of_memory, quota_bytes: the heap.
   explicit Program(const ProgramOptions& options = {});
-  // Takes `--heap SIZE` (bytes, or with k, M or G behind the number) and `--guarded` off the command line.
-  // Throws Error: also invalid_argument: SIZE is no size.
+  // Takes `--heap SIZE` (bytes, or with k, M or G behind the number), `--guarded`, `--over WAY` and
+  // `--credits N` off the command line. Throws Error: also invalid_argument: what stands behind one is no
+  // size, way or number.
   Program(int& count, char** words, const ProgramOptions& options = {});
   // Makes it on an interface that is there already and outlives it, as the rank that `place` says. It needs
   // Interface::Options::requests of 64 to have as many gets under way.

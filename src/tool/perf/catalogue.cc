@@ -77,6 +77,10 @@ void add_splitc(Collection& all) {
   all.add(splitc_write_cost());
   all.add(bare_write_cost());
   all.add(splitc_get_rate());
+  all.add(splitc_read_over_vi());
+  all.add(splitc_write_over_vi());
+  all.add(splitc_store_rate_over_vi());
+  all.add(splitc_get_rate_over_vi());
 }
 
 void add_active_messages(Collection& all) {

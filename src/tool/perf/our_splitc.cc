@@ -136,9 +136,10 @@ Meter of_ranks(const std::string& name, const RankOptions& options, const RankWo
           .round = [=](Cores cores, int) { return run_ranks(cores, options, first, second); },
           .single_operations = options.results == kTimed};
 }
+
 Meter of_ranks(const std::string& name, bool guarded, std::size_t results, const RankWork& first,
                const RankWork& second) {
-  return of_ranks(name, {.results = results, .guarded = guarded}, first, second);
+  return of_ranks(name, {.results = results, .way = guarded_ranks(guarded)}, first, second);
 }
 
 }  // namespace
@@ -161,6 +162,20 @@ Meter splitc_store_rate(bool guarded) {
   return of_ranks("store." + kind(guarded) + "8.rate", guarded, 1, store_words, take_stores);
 }
 Meter splitc_get_rate() { return of_ranks("get.8.rate", true, 1, get_words, serve); }
+Meter splitc_read_over_vi() {
+  return of_ranks("vi.read.8.roundtrip", {.results = kTimed, .way = ranks_over_vi()}, timed(read_word),
+                  serve);
+}
+Meter splitc_write_over_vi() {
+  return of_ranks("vi.write.8.roundtrip", {.results = kTimed, .way = ranks_over_vi()}, timed(write_word),
+                  serve);
+}
+Meter splitc_store_rate_over_vi() {
+  return of_ranks("vi.store.8.rate", {.results = 1, .way = ranks_over_vi()}, store_words, take_stores);
+}
+Meter splitc_get_rate_over_vi() {
+  return of_ranks("vi.get.8.rate", {.results = 1, .way = ranks_over_vi()}, get_words, serve);
+}
 Meter splitc_all_store_sync(bool guarded) {
   const RankWork both = meet([] { all_store_sync(); });
   return of_ranks("allstoresync." + kind(guarded) + "2.roundtrip", guarded, kTimed, both, both);

@@ -110,6 +110,10 @@ Meter splitc_write_cost();
 Meter bare_write_cost();
 Meter splitc_store_rate(bool guarded);
 Meter splitc_get_rate();
+Meter splitc_read_over_vi();
+Meter splitc_write_over_vi();
+Meter splitc_store_rate_over_vi();
+Meter splitc_get_rate_over_vi();
 Meter splitc_all_store_sync(bool guarded);
 Meter splitc_barrier(bool guarded);
 // Active messages (hamlyn/am.h), handlers on both sides: requests of 4 and 16 arguments and replies, of 4096

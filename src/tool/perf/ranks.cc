@@ -60,8 +60,9 @@ void take_part(const std::string& job, std::uint32_t rank, const RankOptions& op
   std::optional<DeskOfTwo> desk;
   if (rank == 0) desk.emplace(desks, job);
   Interface interface(at);
-  splitc::Program program(interface, place_of(job, options.place, rank),
-                          {.heap = options.heap, .guarded = options.guarded});
+  splitc::ProgramOptions way = options.way;
+  way.heap = options.heap;
+  splitc::Program program(interface, place_of(job, options.place, rank), way);
   {
     Words words(2 * kOver);
     splitc::barrier();

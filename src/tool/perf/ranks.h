@@ -19,9 +19,18 @@ using RankWork = std::function<void(Words&, Room&)>;
 inline constexpr std::size_t kOver = 1024;        // the word by which rank 0 says that all is measured
 inline constexpr std::uint32_t kGetsOfRank = 64;  // that may be under way
 
+// Ways of their program.
+inline splitc::ProgramOptions guarded_ranks(bool guarded = true) {
+  return {.guarded = guarded, .over = splitc::Over::segments};
+}
+// 0: as many credits as there are mostly.
+inline splitc::ProgramOptions ranks_over_vi(std::uint32_t credits = 0) {
+  return {.over = splitc::Over::vi, .credits = credits};
+}
+
 struct RankOptions {
-  std::size_t results = 1;  // at most
-  bool guarded = true;      // heaps; between nodes they always are
+  std::size_t results = 1;                       // at most
+  splitc::ProgramOptions way = guarded_ranks();  // of heaps; between nodes they are always guarded
   Place place = Place::shm;
   std::size_t heap = std::size_t{1} << 20;  // bytes of each rank
 };

@@ -18,6 +18,7 @@ constexpr std::array kLayers{
     Layer{"segments", "reads of 8 bytes that do not wait", 64, 0, take_segments, ""},
     Layer{"splitc", "gets of 8 bytes from a guarded heap", kGetsOfRank, 0, take_splitc, ""},
     Layer{"vi", "16 bytes to posted receives, and back", 64, 255, take_vi, ""},
+    Layer{"splitc.vi", "gets of 8 bytes over a VI", 8, 32, take_splitc_vi, "vi"},
     Layer{"am.vi", "active messages of four arguments over a VI", kStandardViCredits, kMostViCredits,
           take_am_vi, "vi"},
     Layer{"am.vi3", "active messages of four arguments over three VIs", kStandardViCredits, kMostViCredits,

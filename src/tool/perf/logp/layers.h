@@ -19,6 +19,7 @@ Signature take_am_vi(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_am_vi3(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_segments(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds);
+Signature take_splitc_vi(Cores cores, std::uint32_t under_way, int rounds);
 Signature take_vi(Cores cores, std::uint32_t under_way, int rounds);
 
 struct Layer {

@@ -1,4 +1,4 @@
-// Split-C: gets of a word, guarded. The request goes to the other rank, which answers in its poll.
+// Split-C: gets of a word, guarded or over VI. The request goes to the other rank, which answers in its poll.
 #include <vector>
 
 #include "tool/perf/logp/layers.h"
@@ -40,15 +40,22 @@ class RankAsker {
   std::uint64_t sent_ = 0, taken_ = 0;
 };
 
-}  // namespace
-
-Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds) {
+Signature take(const splitc::ProgramOptions& way, Cores cores, std::uint32_t under_way, int rounds) {
   const auto ask = [=](Words& words, Room& room) {
     RankAsker asker(words, under_way);
     survey_and_report(asker, under_way, rounds, room);
     say_over(words);
   };
-  return unpacked(run_ranks(cores, {.results = kMostValues}, ask, serve));
+  return unpacked(run_ranks(cores, {.results = kMostValues, .way = way}, ask, serve));
+}
+
+}  // namespace
+
+Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds) {
+  return take(guarded_ranks(), cores, under_way, rounds);
+}
+Signature take_splitc_vi(Cores cores, std::uint32_t under_way, int rounds) {
+  return take(ranks_over_vi(under_way), cores, under_way, rounds);
 }
 
 }  // namespace hamlyn::tool::perf::logp

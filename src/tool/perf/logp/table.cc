@@ -100,7 +100,7 @@ std::string to_text(const Table& table) {
     text +=
         fmt::format(" {:>8} {:>10} {:>8}  {}\n", text_of(row.over), row.under_way, place_of(row), row.what);
   }
-  text += "over: RTT/2 beside that of the layer below, fast for am and vi for am.vi and am.vi3\n";
+  text += "over: RTT/2 beside that of the layer below, fast for am and vi for splitc.vi, am.vi and am.vi3\n";
   text += "\n" + head("paper 2, us") + fmt::format(" {:>8} {:>10}\n", "over", "over 16 B");
   for (const Printed& printed : kPrinted)
     text += cells(printed.system,

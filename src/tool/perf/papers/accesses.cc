@@ -100,7 +100,7 @@ void have_row(Access access) {
 template <class T>
 std::vector<double> run_access(Access access, bool guarded, Cores cores) {
   return run_ranks(
-      cores, {.results = kRounds, .guarded = guarded},
+      cores, {.results = kRounds, .way = guarded_ranks(guarded)},
       [access](Words&, Room& room) { work_on<T>(access, room); },
       [access](Words&, Room&) { have_row<T>(access); });
 }

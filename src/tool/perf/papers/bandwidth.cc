@@ -167,7 +167,8 @@ void receive_by_splitc(Room& room, std::size_t bytes) {
 }
 
 Meter by_splitc(Carrier carrier, bool guarded, std::size_t bytes) {
-  const RankOptions options{.guarded = guarded, .heap = (std::size_t{1} << 20) + 2 * window(bytes) * bytes};
+  const RankOptions options{.way = guarded_ranks(guarded),
+                            .heap = (std::size_t{1} << 20) + 2 * window(bytes) * bytes};
   const auto round = [=](Cores cores, int) {
     return run_ranks(
         cores, options, [=](Words&, Room&) { send_by_splitc(bytes); },
