@@ -140,6 +140,8 @@ void Runtime::check_told(std::uint32_t rank, const Told& told) const {
                                             ", and this one, " + std::to_string(rank_) + ", over " +
                                             (vi_ != nullptr ? "vi" : "segments"));
   if (vi_ != nullptr) differ("credits", told.credits, vi_->credits());
+  if (vi_ != nullptr && told.door.interface != told.interface)
+    refuse(ErrorCode::invalid_argument, name_of(rank) + " shows a NIC that is not its own");
   differ("a heap of bytes", told.heap, view_.bytes);
   differ("for guarded", told.guarded, guarded_);
   if (told.functions != hash_of_functions())
