@@ -308,7 +308,7 @@ class Engine final : public interface::Surroundings {
   // below are moved by read-modify-writes after they have changed (test/model/roles.pml).
   std::atomic<std::uint64_t> activity_{0};  // runs by threads that poll; the interface thread looks at it
   // The run after which a thread has left its watch; before thread_word_ moves.
-  std::atomic<std::uint64_t> left_after_{~std::uint64_t{0}};
+  std::atomic<std::uint64_t> left_after_{~0ull};
   LeavePace leave_pace_;                                // under the lock
   std::atomic<SleeperRole> role_{SleeperRole::nobody};  // written under the lock
   std::atomic<bool> deep_{false};  // the application sleeps for long: the interface thread need not tick
