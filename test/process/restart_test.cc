@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kOwner = 41001;
+constexpr int kNumbersUser = 41001;
 constexpr int kStranger = 41002;
 
 // Number of a party, and a segment of each mapped kind, which begin with that number.
@@ -259,19 +259,19 @@ TEST_P(Restart, a_number_of_before_comes_back_to_nobody_else) {
         line.put('.');
         return line.take<char>() ? 0 : 3;
       },
-      root() ? kOwner : -1);
+      root() ? kNumbersUser : -1);
   const auto given = owner.line().take<node::Welcome>();
   ASSERT_TRUE(given && given->error == 0 && given->interface != 0);
   restart();
   node::Welcome forged = *given, next = *given;
   forged.token[0] ^= std::byte{1};
   ++next.interface;
-  EXPECT_TRUE(refused(forged, kOwner));
-  EXPECT_TRUE(refused(next, kOwner)) << "the token is of another number";
+  EXPECT_TRUE(refused(forged, kNumbersUser));
+  EXPECT_TRUE(refused(next, kNumbersUser)) << "the token is of another number";
   EXPECT_TRUE(!root() || refused(*given, kStranger)) << "the token is of another user's number";
   owner.line().put('.');
   ASSERT_TRUE(owner.line().take<char>()) << "its own process has it back";
-  EXPECT_TRUE(refused(*given, kOwner)) << "another process has it";
+  EXPECT_TRUE(refused(*given, kNumbersUser)) << "another process has it";
   owner.line().put('.');
   EXPECT_EQ(owner.wait(), 0);
 }
