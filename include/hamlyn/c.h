@@ -25,6 +25,7 @@
 #include "hamlyn/c/link_reason.h"
 #include "hamlyn/c/mapped_slot.h"
 #include "hamlyn/c/message_area.h"
+#include "hamlyn/c/not_mapped.h"
 #include "hamlyn/c/notification.h"
 #include "hamlyn/c/notification_queue.h"
 #include "hamlyn/c/posted_slot.h"

@@ -38,6 +38,7 @@
 #include "hamlyn/values/limits.h"
 #include "hamlyn/values/link_reason.h"
 #include "hamlyn/values/mode.h"
+#include "hamlyn/values/not_mapped.h"
 #include "hamlyn/values/notification.h"
 #include "hamlyn/values/plain.h"
 #include "hamlyn/values/priority.h"

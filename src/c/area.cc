@@ -102,3 +102,7 @@ hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* slot, void** data,
 hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current) {
   return answer(__func__, {slot, current}, [&] { *current = slot->it.current() ? 1 : 0; });
 }
+
+hamlyn_status hamlyn_mapped_slot_not_mapped(const hamlyn_mapped_slot* slot, std::uint32_t* why) {
+  return answer(__func__, {slot, why}, [&] { *why = static_cast<std::uint32_t>(slot->it.not_mapped()); });
+}

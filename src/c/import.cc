@@ -109,6 +109,10 @@ hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current) {
   return answer(__func__, {import, current}, [&] { *current = import->it.current() ? 1 : 0; });
 }
 
+hamlyn_status hamlyn_import_not_mapped(const hamlyn_import* import, std::uint32_t* why) {
+  return answer(__func__, {import, why}, [&] { *why = static_cast<std::uint32_t>(import->it.not_mapped()); });
+}
+
 // --- writing
 
 hamlyn_status hamlyn_write(hamlyn_import* import, std::size_t offset, const void* data, std::size_t length,

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/link_reasons.h"
+#include "hamlyn/values/not_mapped.h"
 #include "hamlyn/values/notification.h"
 
 namespace hamlyn::c {
@@ -96,6 +97,17 @@ const char* hamlyn_link_reason_text(std::uint32_t reason, std::uint32_t told) {
 const char* hamlyn_link_reason_advice(std::uint32_t reason, std::uint32_t told) {
   return advice(why(reason, told));
 }
+
+namespace {
+
+NotMapped not_mapped(std::uint32_t why) noexcept {
+  return static_cast<NotMapped>(std::min(why, std::uint32_t{0xFF}));
+}
+
+}  // namespace
+
+const char* hamlyn_not_mapped_name(std::uint32_t why) { return name(not_mapped(why)); }
+const char* hamlyn_not_mapped_text(std::uint32_t why) { return text(not_mapped(why)); }
 
 const char* hamlyn_refusal_name(std::uint32_t refusal) {
   return refusal < static_cast<std::uint32_t>(Refusal::count) ? name(static_cast<Refusal>(refusal))

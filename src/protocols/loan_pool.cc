@@ -18,6 +18,7 @@ using protocols::LoanBook;
 using protocols::LoanHeader;
 using protocols::LoanHolder;
 using protocols::LoanPlace;
+using protocols::LoanRefused;
 using protocols::LoanWords;
 using protocols::throw_forked;
 
@@ -67,7 +68,11 @@ struct LoanHolder final : Receiver, Due {
         }
         return;
       case LoanWord::refuse:
-        if (state == State::asked) state = State::refused;
+        if (state == State::asked) {
+          const auto said = copy_of<LoanRefused>(desk.bytes().subspan(arrival.offset, arrival.length));
+          refused = said.value_or(LoanRefused{});
+          state = State::refused;
+        }
         return;
       case LoanWord::given_back:
         return;  // whoever waits looks again
@@ -187,6 +192,7 @@ struct LoanHolder final : Receiver, Due {
   LoanBook::Shelf shelf;
   SendHandle asked;
   Refusal refusal = Refusal::none;
+  LoanRefused refused;                     // as the receiver says
   std::unique_ptr<MappedSlot> mapping;     // the receiver's, while it is being mapped
   Ticket landing;                          // where loans are told
   std::unique_ptr<MappedSlot> page;        // the receiver's
@@ -392,6 +398,21 @@ std::uint32_t LoanPool::free_buffers() noexcept {
 
 namespace {
 
+std::string why_refused(LoanRefused refused) {
+  if (const NotMapped why = refused.not_mapped(); why != NotMapped::none)
+    return std::string("the receiver could not map the pool: ") + text(why);
+  switch (refused.why) {
+    case LoanRefused::kNotWanted:
+      return "the receiver does not want this sender";
+    case LoanRefused::kNoMemory:
+      return "the receiver has no memory to map the pool with";
+    case LoanRefused::kUnfit:
+      return "what the receiver has mapped cannot be the pool";
+    default:
+      return "the receiver does not want this sender or could not map the pool, and does not say which";
+  }
+}
+
 [[noreturn]] void throw_unopened(LoanHolder& holder, Status status) {
   if (status == Status::refused && holder.refusal != Refusal::none)
     protocols::throw_refused_seed(holder.refusal);
@@ -400,9 +421,7 @@ namespace {
   library::throw_if_no_link("nothing can be lent there", holder.manager().interface(), holder.peer);
   switch (status) {
     case Status::refused:
-      throw Error(
-          ErrorCode::peer_refused,
-          "the receiver does not want this sender or could not map the pool (is it of another host?)");
+      throw Error(ErrorCode::peer_refused, why_refused(holder.refused));
     case Status::timed_out:
       throw Error(ErrorCode::timed_out, "the receiver has not looked at who wants to lend");
     case Status::cancelled:

@@ -21,6 +21,7 @@ using protocols::LoanLender;
 using protocols::LoanMessage;
 using protocols::LoanOpen;
 using protocols::LoanPlace;
+using protocols::LoanRefused;
 using protocols::LoanReturns;
 using protocols::LoanWord;
 using protocols::LoanWords;
@@ -194,20 +195,44 @@ struct LoanReceiver::Inside {
     return true;
   }
 
+  // Maps what the opener shows. Null: it could not be, for that reason. Not under the lock.
+  static std::unique_ptr<MappedSlot> map(Manager& manager, const LoanOpen& open,
+                                         LoanRefused& refused) noexcept {
+    std::unique_ptr<MappedSlot> memory;
+    try {
+      memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kBegin);
+      memory->open(kMapping);
+    } catch (const Error& error) {
+      const bool no_memory = memory == nullptr || error.code() == ErrorCode::out_of_memory;
+      if (no_memory) refused.why = LoanRefused::kNoMemory;
+      if (!no_memory && error.code() == ErrorCode::not_permitted)
+        refused.why = LoanRefused::kNotMapped | static_cast<std::uint32_t>(memory->not_mapped());
+      return nullptr;
+    } catch (const std::exception&) {
+      refused.why = LoanRefused::kNoMemory;
+      return nullptr;
+    }
+    const bool fits = !memory->can_write() &&
+                      memory->bytes().size() >= protocols::loan_area_bytes(open.cuts) &&
+                      reinterpret_cast<std::uintptr_t>(memory->bytes().data()) % alignof(LoanHeader) == 0;
+    if (fits) return memory;
+    refused.why = LoanRefused::kUnfit;
+    return nullptr;
+  }
+
   // Maps what the opener shows, if it is wanted, and tells it so; or that it cannot be.
   void answer(Manager& manager, const Opening& asked, bool wanted) noexcept {
     const LoanOpen& open = asked.open;
+    LoanRefused refused;
     std::unique_ptr<MappedSlot> memory;
     LoanLender* made = nullptr;
     const bool reached = terminus.connect(open.desk, kMapping) == Status::ok;
+    if (!wanted) refused.why = LoanRefused::kNotWanted;
+    if (reached && wanted) memory = map(manager, open, refused);
     try {
-      if (reached && wanted) memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kMapping);
-      const bool fits = memory != nullptr && !memory->can_write() &&
-                        memory->bytes().size() >= protocols::loan_area_bytes(open.cuts) &&
-                        reinterpret_cast<std::uintptr_t>(memory->bytes().data()) % alignof(LoanHeader) == 0;
-      if (fits) made = new LoanLender(dispatcher, open.cuts, std::move(memory));
+      if (memory != nullptr) made = new LoanLender(dispatcher, open.cuts, std::move(memory));
     } catch (const std::exception&) {
-      // The opener is told below.
+      refused.why = LoanRefused::kNoMemory;
     }
     const Dispatcher::Guard guard(dispatcher);
     if (!guard) return;
@@ -220,7 +245,9 @@ struct LoanReceiver::Inside {
       state = State::offered;
       open_door();  // before the sender hears of it, which may come again at once
       // A sender that cannot be told has its own time-out.
-      static_cast<void>(terminus.send_fast(open.desk, {}, static_cast<std::uint64_t>(LoanWord::refuse)));
+      refused = protocols::in_wire_order(refused);
+      static_cast<void>(terminus.send_fast(open.desk, std::as_bytes(std::span{&refused, 1}),
+                                           static_cast<std::uint64_t>(LoanWord::refuse)));
       return;
     }
     lender = made;

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "base/namespaces.h"
+#include "hamlyn/values/not_mapped.h"
 #include "hamlyn/values/ticket.h"
 #include "protocols/wire_order.h"
 
@@ -28,7 +29,7 @@ inline constexpr std::uint64_t kMostLoanArea = std::uint64_t{1} << 36;
 
 enum class LoanWord : std::uint64_t {
   answer = 1,      // LoanAnswer: the pool is mapped
-  refuse = 2,      // it is not
+  refuse = 2,      // LoanRefused: it is not
   given_back = 3,  // something was, and the sender waits for that
   gone = 4,        // the receiver has gone: everything is given back
 };
@@ -154,6 +155,27 @@ inline bool good(const LoanOpen& open, std::uint64_t sender) noexcept {
   return open.magic == LoanOpen::kMagic && open.version == 1 && invalid(open.desk) == nullptr &&
          open.desk.fast() && open.desk.interface == sender && invalid(open.area) == nullptr &&
          open.area.interface == sender && loan_area_bytes(open.cuts) != 0;
+}
+
+// Comes with `refuse`, and says why a receiver takes no loans of a sender. From a receiver of an earlier
+// version nothing comes.
+struct LoanRefused {
+  static constexpr std::uint32_t kUnsaid = 0, kNotWanted = 1;
+  static constexpr std::uint32_t kNoMemory = 2;         // to map the pool with
+  static constexpr std::uint32_t kUnfit = 3;            // what was mapped cannot be the pool
+  static constexpr std::uint32_t kNotMapped = 1u << 8;  // and in the low bits a NotMapped
+
+  std::uint32_t why = kUnsaid;
+
+  // Why the pool could not be mapped; none: that is not why.
+  NotMapped not_mapped() const noexcept {
+    return why >> 8 == 1 ? static_cast<NotMapped>(why & 0xFF) : NotMapped::none;
+  }
+};
+static_assert(sizeof(LoanRefused) == 4 && std::is_trivially_copyable_v<LoanRefused>);
+template <class What>
+void each_number(LoanRefused& refused, What what) noexcept {
+  what(refused.why);
 }
 
 inline bool good(const LoanAnswer& answer) noexcept {

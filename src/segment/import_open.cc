@@ -36,7 +36,10 @@ void check_segment(const Ticket& ticket) {
     throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   if (cause == Refusal::not_permitted)
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user in");
-  throw Error(ErrorCode::seed_stale, std::string("the segment has gone, or was revoked: ") + name(cause));
+  throw Error(ErrorCode::seed_stale,
+              std::string(cause == Refusal::bad_key ? "the ticket has a wrong key: "
+                                                    : "the segment has gone, or was revoked: ") +
+                  name(cause));
 }
 
 // Whether there is nothing to be had yet.
@@ -59,7 +62,8 @@ struct Import::Opening {
   Stage stage = Stage::naming;
   std::optional<library::PendingName> name;
   Terminus::Confirmation confirmation;
-  RemoteHandle why;                     // a fence, whose answer says why the owner did not confirm
+  RemoteHandle why;  // a fence, whose answer says why the owner did not confirm
+  NotMapped not_mapped = NotMapped::not_asked;
   bool full = false;                    // as many slots of that process are open as may be
   std::unique_ptr<MappedSlot> mapping;  // not open yet, or not looked at
   std::exception_ptr failure;           // it was in vain
@@ -228,9 +232,13 @@ bool Import::confirmed() {
   if ((reads && !opened.gets) || (writes && !opened.puts))
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
   near_ = terminus_.linked_near(ticket_);
-  const bool here = ticket_.host == 0 && kind_of(ticket_) != SeedKind::segment;
   opening.stage = Stage::over;
-  if (!opening.map || !here || !opened.gets) return true;
+  if (!opening.map) return true;
+  opening.not_mapped = ticket_.host != 0                       ? NotMapped::other_host
+                       : kind_of(ticket_) == SeedKind::segment ? NotMapped::not_shown
+                       : !opened.gets                          ? NotMapped::no_rights
+                                                               : NotMapped::opening;
+  if (opening.not_mapped != NotMapped::opening) return true;
   opening.mapping = std::make_unique<MappedSlot>(interface_, ticket_, kBegin);
   opening.stage = Stage::mapping;
   return true;
@@ -247,6 +255,8 @@ bool Import::mapped_or_not() {
   } catch (const Error& error) {
     // A segment of another host, or another user's shared one.
     if (error.code() != ErrorCode::not_permitted) throw;
+    const NotMapped why = mapping->not_mapped();
+    opening.not_mapped = why == NotMapped::opening ? NotMapped::unsaid : why;
     return true;
   }
   // A ticket may say anything, and so may the exporter of where its slot begins; by packets it sees to it. A
@@ -255,9 +265,16 @@ bool Import::mapped_or_not() {
   const auto words_whole = [&] {
     return reinterpret_cast<std::uintptr_t>(there.data() + ticket_.base) % sizeof(std::uint64_t) == 0;
   };
-  if (interface::inside(ticket_.base, ticket_.bound, there.size()) && words_whole())
-    mapped_ = std::move(mapping);
+  const bool good = interface::inside(ticket_.base, ticket_.bound, there.size()) && words_whole();
+  opening.not_mapped = good ? NotMapped::none : NotMapped::misplaced;
+  if (good) mapped_ = std::move(mapping);
   return true;
+}
+
+NotMapped Import::not_mapped() const noexcept {
+  if (!is_open()) return NotMapped::opening;
+  const std::lock_guard guard(opening_->mutex);
+  return opening_->not_mapped;
 }
 
 // From here on any thread may use it.

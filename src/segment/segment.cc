@@ -210,8 +210,13 @@ Status Segment::find_word(std::size_t offset, std::size_t size) const noexcept {
 
 void Segment::check_word(std::size_t offset, std::size_t size) const {
   const Status status = find_word(offset, size);
-  if (status != Status::ok)
-    throw Error(ErrorCode::invalid_argument, std::string("a word of a segment: ") + name(status));
+  if (status == Status::ok) return;
+  const std::string word = "a word of " + std::to_string(size) + " bytes at offset " + std::to_string(offset);
+  throw Error(ErrorCode::invalid_argument,
+              word + (status == Status::misaligned
+                          ? ": the offset must be a multiple of its size"
+                          : " does not lie inside the segment's " +
+                                std::to_string(const_cast<Slot&>(slot_).bytes().size()) + " bytes"));
 }
 
 Status Segment::wait_for_words(std::span<const std::size_t> offsets, std::size_t& which,

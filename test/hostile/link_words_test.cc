@@ -54,6 +54,22 @@ TEST(LinkWords, a_peer_gives_the_reasons_that_are_for_a_peer_and_no_others) {
   EXPECT_EQ(told, 12u) << "a reason more, or fewer, for a peer to give: is it one that only a peer can know?";
 }
 
+// An owner of an earlier version says 0. What only this side can know is not for an owner to say.
+TEST(LinkWords, an_owner_says_why_it_shows_nothing_as_far_as_an_owner_can) {
+  std::size_t said = 0;
+  for (std::uint32_t kind = 0; kind != 300; ++kind) {
+    const NotMapped why = library::refusal_in({.word = LinkWord::import_refused, .kind = kind});
+    const bool own = why != NotMapped::unsaid;
+    EXPECT_TRUE(!own || why == static_cast<NotMapped>(kind)) << kind;
+    said += own ? 1 : 0;
+  }
+  EXPECT_EQ(said, 6u);
+  for (const NotMapped why : {NotMapped::none, NotMapped::opening, NotMapped::other_host})
+    EXPECT_EQ(
+        library::refusal_in({.word = LinkWord::import_refused, .kind = static_cast<std::uint32_t>(why)}),
+        NotMapped::unsaid);
+}
+
 TEST(LinkWords, last_words_come_without_descriptors) {
   Speaker speaker(::geteuid());
   const shm::OwnedMemory memory = shm::make_sealed_memory(4096);

@@ -50,6 +50,13 @@ TEST_F(CInterface, numbers_are_those_of_the_classes) {
     }
   }
   EXPECT_STREQ(hamlyn_link_reason_name(0x10000), "unknown");
+  EXPECT_EQ(HAMLYN_NOT_MAPPED_MISPLACED, static_cast<int>(NotMapped::misplaced));
+  for (std::uint32_t i = 0; i <= HAMLYN_NOT_MAPPED_MISPLACED; ++i) {
+    EXPECT_STREQ(hamlyn_not_mapped_name(i), name(static_cast<NotMapped>(i)));
+    EXPECT_STREQ(hamlyn_not_mapped_text(i), text(static_cast<NotMapped>(i)));
+  }
+  EXPECT_STREQ(hamlyn_not_mapped_name(HAMLYN_NOT_MAPPED_MISPLACED + 1), "unknown");
+  EXPECT_STREQ(hamlyn_not_mapped_name(0x100), "unknown");
   EXPECT_EQ(hamlyn_abi_version(), HAMLYN_ABI_VERSION);
   for (const int unknown : {-1, HAMLYN_STALE + 1, 100, HAMLYN_NODE_FULL + 1, 1 << 30})
     EXPECT_STREQ(hamlyn_status_name(unknown), "unknown") << unknown;

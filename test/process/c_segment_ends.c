@@ -115,6 +115,11 @@ int c_openings(hamlyn_interface* exporter, hamlyn_interface* importer) {
   OK(hamlyn_import_mapped(by_name, &mapped, &length));
   const hamlyn_status mapping = hamlyn_mapped_slot_open(slot, LONG);
   CHECK(mapping == (mapped != NULL ? HAMLYN_OK : HAMLYN_NOT_PERMITTED));
+  uint32_t by_import = 0, by_slot = HAMLYN_NOT_MAPPED_OPENING;
+  OK(hamlyn_import_not_mapped(by_name, &by_import));
+  OK(hamlyn_mapped_slot_not_mapped(slot, &by_slot));
+  CHECK((by_import == HAMLYN_NOT_MAPPED_NONE) == (mapped != NULL));
+  CHECK(by_slot == by_import);
   OK(hamlyn_mapped_slot_bytes(slot, &mapped, &length));
   CHECK(length == (mapping == HAMLYN_OK ? BYTES : 0));
   CHECK(hamlyn_import_open(never, 1) == HAMLYN_TIMED_OUT);

@@ -147,6 +147,8 @@ TEST_F(CSegments, refuse_what_is_null) {
       hamlyn_import_size(nullptr, &size),
       hamlyn_import_mapped(nullptr, &mapped, &size),
       hamlyn_import_current(nullptr, &number),
+      hamlyn_import_not_mapped(nullptr, &value),
+      hamlyn_mapped_slot_not_mapped(nullptr, &value),
       hamlyn_write(nullptr, 0, "x", 1, nullptr, nullptr),
       hamlyn_write_wait(nullptr, 0, "x", 1, nullptr, 0),
       hamlyn_write_state(nullptr, {}),

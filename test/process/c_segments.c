@@ -242,6 +242,9 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
   int current = 0;
   OK(hamlyn_import_mapped(import, &mapped, &size));
   CHECK((mapped != NULL) == (sharing != HAMLYN_GUARDED));
+  uint32_t why = HAMLYN_NOT_MAPPED_OPENING;
+  OK(hamlyn_import_not_mapped(import, &why));
+  CHECK(why == (mapped != NULL ? HAMLYN_NOT_MAPPED_NONE : HAMLYN_NOT_MAPPED_NOT_SHOWN));
   CHECK(mapped == NULL || strcmp((const char*)mapped + 5000, "signalled") == 0);
   OK(hamlyn_import_current(import, &current));
   CHECK(current == 1);
@@ -261,6 +264,8 @@ int c_segment(hamlyn_interface* exporter, hamlyn_interface* importer, uint32_t s
   CHECK(hamlyn_write(import, 0, "x", 1, NULL, NULL) == HAMLYN_REFUSED);
   OK(hamlyn_import_mapped(import, &mapped, &size));
   CHECK(mapped == NULL && size == 0);
+  OK(hamlyn_import_not_mapped(import, &why));
+  CHECK(why == HAMLYN_NOT_MAPPED_NOT_ASKED);
   OK(hamlyn_import_free(import));
   return hamlyn_segment_free(segment) == HAMLYN_OK ? 0 : __LINE__;
 }

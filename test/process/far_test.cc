@@ -206,6 +206,9 @@ TEST_F(Far, memory_is_shown_to_nobody) {
   Slot slot{area, other.queue, {.entries = 1}};
   EXPECT_EQ(thrown_by([&] { MappedSlot(one.interface, slot.ticket(), kPatience); }),
             ErrorCode::not_permitted);
+  MappedSlot mapped(one.interface, slot.ticket(), kBegin);
+  EXPECT_EQ(mapped.opened(kPatience), Status::refused);
+  EXPECT_EQ(mapped.not_mapped(), NotMapped::other_host);
   ASSERT_EQ(one.terminus.connect(other.slot.ticket(), kPatience), Status::ok);
   EXPECT_EQ(thrown_by([&] { MappedSlot(one.interface, slot.ticket(), kPatience); }),
             ErrorCode::not_permitted);
@@ -220,8 +223,10 @@ TEST_F(Far, loans_are_of_one_host) {
     Borrowed borrowed;
     while (!enough) static_cast<void>(receiver.receive(borrowed, 1ms));
   });
-  EXPECT_EQ(thrown_by([&] { LoanSender(pool, receiver.make_seed(), {.timeout = kPatience}); }),
-            ErrorCode::peer_refused);
+  const auto lends = [&] { LoanSender(pool, receiver.make_seed(), {.timeout = kPatience}); };
+  EXPECT_EQ(thrown_by(lends), ErrorCode::peer_refused);
+  EXPECT_EQ(said_by(lends),
+            std::string("the receiver could not map the pool: ") + text(NotMapped::other_host));
   enough = true;
   looks.join();
 }

@@ -38,10 +38,11 @@ TEST_F(Loans, are_refused_from_whom_the_receiver_does_not_want_and_its_seed_stay
     const Looking looking(receiver);
     const auto grows = [&] { LoanSender(pool, seed, {.timeout = kPatience}); };
     for (int i = 0; i < 5; ++i) EXPECT_EQ(thrown_by(grows), ErrorCode::peer_refused);
+    EXPECT_EQ(said_by(grows), "the receiver does not want this sender");
     EXPECT_EQ(receiver.sender(), 0u);
     receiver.wanted = both.sender.interface().id();
     EXPECT_EQ(thrown_by(grows), std::nullopt);
-    EXPECT_EQ(receiver.asked, 6) << "once for each who came";
+    EXPECT_EQ(receiver.asked, 7) << "once for each who came";
     EXPECT_EQ(pool.free_buffers(), 1u);
   });
 }

@@ -15,6 +15,7 @@
 #include "library/engine.h"
 #include "protocols/dispatcher.h"
 #include "test/process/on_nodes.h"
+#include "test/support/said_by.h"
 
 namespace hamlyn::test {
 

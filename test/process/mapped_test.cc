@@ -14,6 +14,7 @@
 #include "test/support/actor.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
+#include "test/support/said_by.h"
 
 namespace hamlyn::test {
 namespace {
@@ -77,6 +78,13 @@ ErrorCode refusal(Interface& interface, const Ticket& ticket) {
   } catch (const Error& error) {
     return error.code();
   }
+}
+
+// Why it is not mapped, which is what the text says as well.
+NotMapped why_not(Interface& interface, const Ticket& ticket) {
+  MappedSlot mapped(interface, ticket, kBegin);
+  const std::string said = said_by([&] { mapped.open(kPatience); });
+  return said.find(text(mapped.not_mapped())) != std::string::npos ? mapped.not_mapped() : NotMapped::unsaid;
 }
 
 sigjmp_buf behind_the_store;
@@ -234,18 +242,19 @@ TEST_F(Mapped, NobodyMapsWhatIsNotForIt) {
     return line.take<char>() ? 0 : 1;
   };
   run(Sharing::guarded, owner, [](Line&, Interface& interface, const Ticket& ticket) {
-    return refusal(interface, ticket) == ErrorCode::not_permitted ? 0 : 11;
+    if (why_not(interface, ticket) != NotMapped::not_shown) return 11;
+    return refusal(interface, ticket) == ErrorCode::not_permitted ? 0 : 12;
   });
   run(Sharing::mapped_read_only, owner, [](Line&, Interface& interface, const Ticket& ticket) {
-    const auto wrong = [&](auto change) {
+    const auto wrong = [&](NotMapped why, auto change) {
       Ticket other = ticket;
       change(other);
-      return refusal(interface, other) == ErrorCode::not_permitted;
+      return refusal(interface, other) == ErrorCode::not_permitted && why_not(interface, other) == why;
     };
-    if (!wrong([](Ticket& other) { other.key ^= 1; })) return 11;
-    if (!wrong([](Ticket& other) { ++other.generation; })) return 12;
-    if (!wrong([](Ticket& other) { other.slot = 63; })) return 13;
-    if (!wrong([](Ticket& other) { other.slot = ~0u; })) return 14;
+    if (!wrong(NotMapped::bad_key, [](Ticket& other) { other.key ^= 1; })) return 11;
+    if (!wrong(NotMapped::gone, [](Ticket& other) { ++other.generation; })) return 12;
+    if (!wrong(NotMapped::gone, [](Ticket& other) { other.slot = 63; })) return 13;
+    if (!wrong(NotMapped::gone, [](Ticket& other) { other.slot = ~0u; })) return 14;
     Ticket nobody = ticket;
     nobody.interface = 1u << 30;
     if (refusal(interface, nobody) != ErrorCode::peer_died) return 15;
@@ -255,7 +264,8 @@ TEST_F(Mapped, NobodyMapsWhatIsNotForIt) {
   run(
       Sharing::mapped_read_write, owner,
       [](Line&, Interface& interface, const Ticket& ticket) {
-        return refusal(interface, ticket) == ErrorCode::not_permitted ? 0 : 11;
+        if (why_not(interface, ticket) != NotMapped::other_user) return 11;
+        return refusal(interface, ticket) == ErrorCode::not_permitted ? 0 : 12;
       },
       true);
 }

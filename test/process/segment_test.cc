@@ -365,9 +365,16 @@ TEST_F(Segments, are_not_found_by_other_names_and_nothing_else_is_one) {
     Ticket forged = segment.ticket();
     forged.key ^= 1;
     EXPECT_EQ(error_of([&] { Import(importer, forged); }), ErrorCode::seed_stale);
+    EXPECT_EQ(said_by([&] { Import(importer, forged); }), "the ticket has a wrong key: bad_key");
     forged = segment.ticket();
     forged.generation += 1;
     EXPECT_EQ(error_of([&] { Import(importer, forged); }), ErrorCode::seed_stale);
+    EXPECT_EQ(said_by([&] { Import(importer, forged); }),
+              "the segment has gone, or was revoked: stale_generation");
+    EXPECT_EQ(said_by([&] { segment.at<std::uint64_t>(4); }),
+              "a word of 8 bytes at offset 4: the offset must be a multiple of its size");
+    EXPECT_EQ(said_by([&] { segment.at<std::uint64_t>(64); }),
+              "a word of 8 bytes at offset 64 does not lie inside the segment's 64 bytes");
     forged = segment.ticket();
     forged.bound = 1u << 20;  // it may say so
     Import longer(importer, forged);

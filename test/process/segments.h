@@ -9,6 +9,7 @@
 
 #include "hamlyn/segment/segment.h"
 #include "test/process/on_nodes.h"
+#include "test/support/said_by.h"
 
 namespace hamlyn::test {
 

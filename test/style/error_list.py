@@ -5,7 +5,7 @@ import re
 
 import tree
 
-HEADERS = {"Status": "status.h", "ErrorCode": "error.h", "Refusal": "notification.h", "Failure": "notification.h", "LinkReason": "link_reason.h"}
+HEADERS = {"Status": "status.h", "ErrorCode": "error.h", "Refusal": "notification.h", "Failure": "notification.h", "LinkReason": "link_reason.h", "NotMapped": "not_mapped.h"}
 
 
 def declared(enum):
@@ -27,7 +27,7 @@ def problems():
             yield f"docs/error-list.md: {enum} is {declared(enum)}, listed is {listed(enum, text)}"
     names = (tree.ROOT / "src/base/names.cc").read_text()
     rows = re.findall(r'\{(\w+)::(\w+),\s+"(\w+)"(?:,\s+((?:"[^"]*"\s*)+))?\}', names)
-    for enum in HEADERS.keys() - {"LinkReason"}:
+    for enum in HEADERS.keys() - {"LinkReason", "NotMapped"}:
         named = [row[1] for row in rows if row[0] == enum and row[1] == row[2]]
         if named != declared(enum):
             yield f"src/base/names.cc: {enum} is {declared(enum)}, named is {named}"
@@ -43,6 +43,11 @@ def problems():
         words = re.findall(r'"((?:[^"\\]|\\.)*)"', sentences)[1:]
         rows = [f"| `{reason}`{told} | {text} | {advice} |" for told, text, advice in zip(("", ", told"), words[::2], words[1::2])]
         yield from (f"docs/error-list.md: no such row: {row}" for row in rows if row not in text)
+    not_mapped = (tree.ROOT / "src/base/not_mapped.cc").read_text()
+    for why, said in re.findall(r'Row\{(\w+),\s+"\1",\s+((?:"[^"]*"\s*)+)\}', not_mapped):
+        what = "".join(re.findall(r'"([^"]*)"', said))
+        if f"| `{why}` | {what} |" not in text:
+            yield f"docs/error-list.md: the sentence for {why} is another: {what}"
 
 
 tree.finish(list(problems()), "error list")

@@ -16,9 +16,6 @@
 
 namespace hamlyn::test {
 
-namespace {
-
-// A port that nobody has now.
 int free_port() {
   const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
   sockaddr_in address{};
@@ -30,8 +27,6 @@ int free_port() {
     throw std::runtime_error("no port");
   return ntohs(address.sin_port);
 }
-
-}  // namespace
 
 // libfabric takes half a second to load, once in a process: here, for all that are forked off.
 TwoNodes::TwoNodes(const std::string& first_cluster, const std::string& second_cluster, bool service)

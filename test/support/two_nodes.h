@@ -9,6 +9,9 @@
 
 namespace hamlyn::test {
 
+// A port of loopback that nobody has now.
+int free_port();
+
 class TwoNodes {
  public:
   // `cluster`: more lines for [cluster]. `service`: for processes of any user.

@@ -366,6 +366,7 @@ void structures_of_protocols_are_the_same_bytes_everywhere() {
   structure_is_the_same_bytes_everywhere<protocols::DatagramReply>();
   structure_is_the_same_bytes_everywhere<protocols::LoanOpen>();
   structure_is_the_same_bytes_everywhere<protocols::LoanAnswer>();
+  structure_is_the_same_bytes_everywhere<protocols::LoanRefused>();
   // As docs/wire.md has them.
   const auto open = hex("4853544f 01000000");
   CHECK(number_at<std::uint32_t>(open, 0) == protocols::StreamOpen::kMagic);

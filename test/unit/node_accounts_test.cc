@@ -101,7 +101,11 @@ TEST(Node, CountsTheBytesOfAreasWithThoseOfLinks) {
     return t.world.reply(connection);
   };
   EXPECT_EQ(have(1, 60000).kind, ReplyKind::granted);
-  EXPECT_EQ(error_of(have(2, 40001)), ErrorCode::quota_bytes) << "the same user's other process";
+  const Reply refused = have(2, 40001);
+  EXPECT_EQ(error_of(refused), ErrorCode::quota_bytes) << "the same user's other process";
+  EXPECT_STREQ(refused.text,
+               "user 1000 has 60000 bytes in links and areas, asks for 40001 more, and may have 100000: end "
+               "some, or raise quotas.bytes");
   EXPECT_EQ(have(2, 40000).kind, ReplyKind::granted);
   EXPECT_EQ(error_of(have(1, 60001)), ErrorCode::quota_bytes);
   EXPECT_EQ(error_of(have(1, ~std::uint64_t{0})), ErrorCode::quota_bytes);

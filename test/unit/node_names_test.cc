@@ -205,6 +205,37 @@ TEST(Node, WhoHadANameGetsItBackFirst) {
   EXPECT_TRUE(world.quiet(2));
 }
 
+// Two runs may have drawn numbers that overlap.
+TEST(Node, NobodyIsGivenTheNumberOfOneThatHasComeBack) {
+  NodeOptions options;
+  options.first_number = 1000;
+  NodeWorld before{options};
+  const Welcome first = before.attach(1), second = before.attach(2);
+  EXPECT_EQ(second.interface, first.interface + 1);
+  NodeWorld world{options};
+  EXPECT_EQ(world.attach(1, 1000, 1000, resume(first)).interface, first.interface);
+  EXPECT_EQ(world.attach(2, 1000, 1000, resume(second)).interface, second.interface);
+  EXPECT_EQ(world.attach(3).interface, second.interface + 1);
+  EXPECT_EQ(world.attach(4).interface, second.interface + 2);
+}
+
+// The node of a host that has left its cluster: who is here follows from who is attached, not from numbers.
+TEST(Node, IntroducesThoseOfBeforeWhateverTheirNumbersSay) {
+  NodeOptions options;
+  options.first_number = std::uint64_t{5} << node::kNodeShift | 7;
+  NodeWorld before{options};
+  const Welcome old = before.attach(1);
+  options.first_number = 1000;
+  NodeWorld world{options};
+  world.attach(1, 1000, 1000, resume(old));
+  const Welcome fresh = world.attach(2);
+  world.say(2, ask(RequestKind::introduce, 1, old.interface));
+  EXPECT_EQ(world.reply(2).kind, ReplyKind::introduced);
+  const Reply told = world.reply(1);
+  EXPECT_EQ(told.kind, ReplyKind::introduced);
+  EXPECT_EQ(told.peer, fresh.interface);
+}
+
 // Where it is known which names there were, they alone are kept: nobody waits for others.
 TEST(Node, OnlyTheNamesThatThereWereWait) {
   NodeWorld before;

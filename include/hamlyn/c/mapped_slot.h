@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "hamlyn/c/interface.h"
+#include "hamlyn/c/not_mapped.h"
 #include "hamlyn/c/status.h"
 #include "hamlyn/c/ticket.h"
 
@@ -14,8 +15,7 @@ extern "C" {
 // Another process's slot, mapped here; reads are loads.
 typedef struct hamlyn_mapped_slot hamlyn_mapped_slot;
 
-// Makes the link if there is none. not_permitted: no mapped slot, a ticket that is not good, or another
-// user's.
+// Makes the link if there is none. not_permitted: the text of hamlyn_last_error says why.
 HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_make(hamlyn_interface* interface,
                                                        const hamlyn_ticket* ticket, int64_t timeout,
                                                        hamlyn_mapped_slot** made);
@@ -36,6 +36,9 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_writable(hamlyn_mapped_slot* s
                                                            size_t* length);
 // `current`: 1 while the owner still uses this memory.
 HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_current(const hamlyn_mapped_slot* slot, int* current);
+// `why`: a hamlyn_not_mapped: why it is not mapped, or none. Until that is known, and where
+// hamlyn_mapped_slot_open answers something else than not_permitted: opening.
+HAMLYN_NODISCARD hamlyn_status hamlyn_mapped_slot_not_mapped(const hamlyn_mapped_slot* slot, uint32_t* why);
 
 #ifdef __cplusplus
 }

@@ -249,6 +249,8 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_import_size(const hamlyn_import* import, s
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_mapped(const hamlyn_import* import, const void** data,
                                                     size_t* length);
 HAMLYN_NODISCARD hamlyn_status hamlyn_import_current(const hamlyn_import* import, int* current);
+// `why`: a hamlyn_not_mapped: why it is reached by packets, or none if it is mapped.
+HAMLYN_NODISCARD hamlyn_status hamlyn_import_not_mapped(const hamlyn_import* import, uint32_t* why);
 
 // All of these answer stale once the segment was revoked, unexported, or exported anew; link_ended if its
 // process has gone; refused if its rights do not allow it; out_of_bounds.

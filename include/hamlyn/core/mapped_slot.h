@@ -18,6 +18,7 @@
 
 #include "hamlyn/core/interface.h"
 #include "hamlyn/values/begin.h"
+#include "hamlyn/values/not_mapped.h"
 #include "hamlyn/values/plain.h"
 #include "hamlyn/values/status.h"
 #include "hamlyn/values/ticket.h"
@@ -48,9 +49,12 @@ class MappedSlot {
   // more.
   Status opened(std::chrono::nanoseconds timeout) noexcept;
   // Waits as `opened` does. Throws Error unless it is mapped: timed_out, cancelled: may be called again;
-  // not_permitted (no mapped slot, a ticket that is not good, or another user's mapped_read_write), peer_died
-  // or peer_refused (no link: the text says why), out_of_memory, forked.
+  // not_permitted (`not_mapped` and the text say why), peer_died or peer_refused (no link: the text says
+  // why), out_of_memory, forked.
   void open(std::chrono::nanoseconds timeout);
+
+  // Why it is not mapped; none: it is. Until it is known, and if `open` throws something else: opening.
+  NotMapped not_mapped() const noexcept;
 
   // The slot's bytes; they may change at any time; none until it is open. Valid until this object is gone,
   // whatever becomes of the link, and after a revocation as they were then.

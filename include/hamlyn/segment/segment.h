@@ -26,6 +26,7 @@
 #include "hamlyn/core/terminus.h"
 #include "hamlyn/values/begin.h"
 #include "hamlyn/values/link_reason.h"
+#include "hamlyn/values/not_mapped.h"
 #include "hamlyn/values/plain.h"
 #include "hamlyn/values/protection.h"
 #include "hamlyn/values/put.h"
@@ -262,6 +263,8 @@ class Import {
   // false.
   bool reads_by_loads() const noexcept { return is_open() && loads(); }
   bool writes_by_stores() const noexcept { return is_open() && stores(); }
+  // Why it is reached by packets; none: it is mapped. Until it is open: opening.
+  NotMapped not_mapped() const noexcept;
   // Whether the exporter was a process of this host when it was imported.
   bool is_near() const noexcept { return is_open() && near_; }
 

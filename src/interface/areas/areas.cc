@@ -38,12 +38,15 @@ const SlotRecord* Core::find_guarded_slot(std::uint32_t index, std::uint32_t gen
   return slot.mode == Mode::guarded && check_key(slot, key) == Refusal::none ? &slot : nullptr;
 }
 
+Refusal Core::import_refusal(std::uint32_t slot, std::uint32_t generation, std::uint64_t key) const noexcept {
+  const Refusal cause = check_slot(slots_, slot, generation);
+  const SlotRecord& named = slot_of(slots_, slot);
+  return cause == Refusal::none && named.mode == Mode::guarded ? check_key(named, key) : cause;
+}
+
 bool Core::refuse_import(Link& link, std::uint32_t slot, std::uint32_t generation,
                          std::uint64_t key) noexcept {
-  Refusal cause = check_slot(slots_, slot, generation);
-  const SlotRecord& named = slot_of(slots_, slot);
-  if (cause == Refusal::none && named.mode == Mode::guarded) cause = check_key(named, key);
-  // A good one is of a slot that is not mapped.
+  const Refusal cause = import_refusal(slot, generation, key);
   if (cause == Refusal::none) return false;
   const std::uint32_t told = link.told_causes;
   refuse(link, cause, slot);

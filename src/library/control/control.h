@@ -162,7 +162,6 @@ class Control final : public HostServices {
     StallClock stall{std::chrono::steady_clock::now()};
     WhyNoLink why{};  // as the node has said, if it has
   };
-  bool is_far(std::uint64_t peer) const noexcept;
   void open_far(const std::string& text);
   void look_at_far();
   void say_far_address();

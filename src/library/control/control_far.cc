@@ -10,10 +10,6 @@
 
 namespace hamlyn::internal_::library {
 
-bool Control::is_far(std::uint64_t peer) const noexcept {
-  return node::node_of(peer) != 0 && node::node_of(peer) != node::node_of(interface_id_);
-}
-
 // The node says that the way to others will be needed: somebody there wants a link with this process, or this
 // process with somebody there, or it has a name to be found by.
 void Control::open_far(const std::string& text) {
@@ -115,6 +111,7 @@ void Control::introduced_far(const node::Event& event) {
   engine_.wake_everybody();  // whoever runs next says the first words
   engine_.lock_.leave();
   far_keepers_.push_back({event.peer, event.link, std::move(link), 0});
+  serve_imports();  // some may have waited to hear where that process is
 }
 
 // Tells the node that a link to another one has ended here, and why if that is for this process to say.

@@ -39,6 +39,7 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   ticket.generation = request.slot_generation;
   ticket.key = request.key;
   const MappedAreas::Shown shown = mapped_areas_.find(ticket, keeper.user());
+  answer.kind = static_cast<std::uint32_t>(shown.why);
   if (shown.area == nullptr) {
     engine_.lock_.enter_as_other();
     if (engine_.core_.refuse_import(*keeper.link(), ticket.slot, ticket.generation, ticket.key))
@@ -49,6 +50,7 @@ bool Control::answer_import(LinkKeeper& keeper, const LinkMessage& request) {
   }
   constexpr auto kArea = LeftBehind::Kind::area;
   if (!handed_out_.allows(keeper.uid(), kArea)) {
+    answer.kind = static_cast<std::uint32_t>(NotMapped::held_back);
     keeper.answer_import(answer, {});
     return true;
   }
@@ -98,12 +100,13 @@ ImportAnswer Control::end_import(const std::shared_ptr<MappingRequest>& import) 
   if (import->answer.error == ErrorCode::out_of_memory)
     throw Error(ErrorCode::out_of_memory, "no memory to map a slot");
   if (import->answer.error != ErrorCode{})
-    throw Error(
-        ErrorCode::not_permitted,
-        "no slot to be mapped: it is guarded, gone, of another user or host, or the ticket is not good");
+    throw Error(ErrorCode::not_permitted,
+                std::string("a slot was not mapped: ") + text(import->answer.not_mapped));
   return std::move(import->answer);
 }
 
+// Whether memory can be mapped follows from the link, and from nothing that a number says: a peer whose
+// sockets the node has handed over is a process of this host, whichever run of the node it has its number of.
 void Control::serve_imports() {
   std::vector<std::uint64_t> missing;
   bool some_done = false;
@@ -111,13 +114,12 @@ void Control::serve_imports() {
     const std::lock_guard lock(requests_mutex_);
     for (const auto& import : imports_) {
       if (import->keeper != nullptr || import->done) continue;
-      if (is_far(import->ticket.interface)) {  // nobody maps the memory of another host
+      LinkKeeper* keeper = keeper_of(import->ticket.interface);
+      if (keeper == nullptr && far_keeper_of(import->ticket.interface) != nullptr) {
+        import->answer.not_mapped = NotMapped::other_host;
         finish(*import, ErrorCode::not_permitted);
         some_done = true;
-        continue;
-      }
-      LinkKeeper* keeper = keeper_of(import->ticket.interface);
-      if (keeper == nullptr) {
+      } else if (keeper == nullptr) {
         missing.push_back(import->ticket.interface);
       } else if (keeper->link() != nullptr) {
         import->answer.number = next_request_++;

@@ -393,6 +393,7 @@ LinkKeeper::End LinkKeeper::take_import(base::Received& received, const LinkMess
   answer.number = message.value;
   if (message.word == LinkWord::import_refused) {
     answer.error = ErrorCode::not_permitted;
+    answer.not_mapped = refusal_in(message);
     import_answers_.push_back(std::move(answer));
     return End::none;
   }

@@ -7,6 +7,7 @@
 
 #include "base/link_reasons.h"
 #include "base/namespaces.h"
+#include "hamlyn/values/not_mapped.h"
 
 namespace hamlyn::internal_::library {
 
@@ -23,7 +24,7 @@ enum class LinkWord : std::uint16_t {
   area_withdrawn,  // the area has gone: forget it
   import,          // asks for a mapping of the memory of a slot; `value` names the request
   imported,        // with its memfd, and one with the page of its generation word
-  import_refused,  // or without
+  import_refused,  // or without; `kind` is a NotMapped
   farewell,        // the last: this side ends the link, or makes none; `value` is a LinkReason
 };
 
@@ -37,7 +38,7 @@ struct LinkMessage {
   std::uint16_t generation = 0;
   std::uint32_t slot = 0;
   std::uint32_t slot_generation = 0;
-  std::uint32_t kind = 0;    // imported: 0 read-only, 1 read-write
+  std::uint32_t kind = 0;    // imported: 0 read-only, 1 read-write; import_refused: a NotMapped
   std::uint64_t key = 0;     // the slot's; in an answer, the generation of the memory
   std::uint64_t offset = 0;  // of the slot in its area
   std::uint64_t bound = 0;   // of the slot
@@ -48,6 +49,15 @@ static_assert(sizeof(LinkMessage) == 64 && std::is_trivially_copyable_v<LinkMess
 inline std::size_t descriptors_of(LinkWord word) noexcept {
   if (word == LinkWord::imported) return 2;
   return word == LinkWord::page || word == LinkWord::ring || word == LinkWord::area ? 1 : 0;
+}
+
+// Why an owner has shown nothing, as it says itself. What is not for an owner to say is unsaid.
+inline NotMapped refusal_in(const LinkMessage& message) noexcept {
+  for (const NotMapped why : {NotMapped::not_shown, NotMapped::other_user, NotMapped::no_rights,
+                              NotMapped::gone, NotMapped::bad_key, NotMapped::held_back}) {
+    if (message.kind == static_cast<std::uint32_t>(why)) return why;
+  }
+  return NotMapped::unsaid;
 }
 
 // Null if well formed, otherwise what is wrong with it.

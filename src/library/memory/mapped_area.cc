@@ -80,6 +80,16 @@ void MappedAreas::drop(std::byte* data, bool stays) noexcept {
   for (const LeftBehind::Piece piece : pieces) handed_out_.leave(piece);
 }
 
+namespace {
+
+// Why a ticket leads to no memory, from what its slot's own check says of it.
+NotMapped not_mapped_by(Refusal refusal) noexcept {
+  if (refusal == Refusal::none) return NotMapped::not_shown;  // it is good, and of a slot that is not mapped
+  return refusal == Refusal::bad_key ? NotMapped::bad_key : NotMapped::gone;
+}
+
+}  // namespace
+
 MappedAreas::Shown MappedAreas::find(const Ticket& ticket, const interface::User& user) {
   engine_.lock().enter_as_other();
   const interface::SlotRecord* slot =
@@ -87,16 +97,18 @@ MappedAreas::Shown MappedAreas::find(const Ticket& ticket, const interface::User
   const std::uint32_t rights = slot != nullptr ? slot->rights(user) : 0;
   const std::byte* base = slot != nullptr ? slot->base : nullptr;
   const std::uint64_t bound = slot != nullptr ? slot->bound : 0;
+  const Refusal refusal = engine_.core().import_refusal(ticket.slot, ticket.generation, ticket.key);
   engine_.lock().leave();
   const auto after = areas_.upper_bound(base);
-  if (base == nullptr || after == areas_.begin()) return {};
+  if (base == nullptr || after == areas_.begin()) return {.why = not_mapped_by(refusal)};
   MappedArea& area = std::prev(after)->second;
   const auto offset = static_cast<std::uint64_t>(base - std::prev(after)->first);
   // The trust group is the user: its processes could trace each other anyway.
   const bool all_write = area.writers == shm::Writers::everybody;
   const std::uint32_t needed = interface::Guests::kRead | (all_write ? interface::Guests::kWrite : 0u);
-  if (offset >= area.memory.size() || (rights & needed) != needed || (all_write && user.uid != geteuid()))
-    return {};
+  if (offset >= area.memory.size()) return {.why = NotMapped::not_shown};
+  if (all_write && user.uid != geteuid()) return {.why = NotMapped::other_user};
+  if ((rights & needed) != needed) return {.why = NotMapped::no_rights};
   return {&area, offset, bound};
 }
 

@@ -11,6 +11,7 @@
 #include "base/namespaces.h"
 #include "fabric/shm/sealed_memory.h"
 #include "hamlyn/values/error.h"
+#include "hamlyn/values/not_mapped.h"
 #include "hamlyn/values/ticket.h"
 #include "interface/link.h"
 #include "interface/remote/call_word.h"
@@ -64,6 +65,7 @@ class MappedAreas {
     MappedArea* area = nullptr;  // null: nothing
     std::uint64_t offset = 0;    // of the slot in it
     std::uint64_t bound = 0;
+    NotMapped why = NotMapped::none;
   };
   Shown find(const Ticket& ticket, const interface::User& user);
 
@@ -76,7 +78,8 @@ class MappedAreas {
 struct ImportAnswer {
   std::uint64_t number = 0;
   ErrorCode error{};
-  WhyNoLink why{};  // if there is no link to be answered by
+  WhyNoLink why{};                            // if there is no link to be answered by
+  NotMapped not_mapped = NotMapped::opening;  // as the owner says, if it is that which has refused it
   shm::Mapping memory;
   shm::Mapping page;
   shm::Writers writers{};

@@ -33,6 +33,7 @@ struct MappedSlot::Opening {
   std::mutex mutex;
   std::shared_ptr<library::MappingRequest> request;  // null: it is over
   std::exception_ptr failure;                        // it was in vain
+  NotMapped why = NotMapped::opening;                // as far as is known
   std::atomic<bool> open{false};
 };
 
@@ -52,8 +53,10 @@ Status MappedSlot::go_on() noexcept {
   library::HostServices& services = interface_.engine().control();
   const std::lock_guard guard(opening.mutex);
   if (opening.request != nullptr && services.import_done(*opening.request)) {
+    opening.why = opening.request->answer.not_mapped;
     try {
       adopt(services.end_import(std::exchange(opening.request, nullptr)));
+      opening.why = NotMapped::none;
       opening.open.store(true, std::memory_order_release);  // pairs with opened()
     } catch (const std::exception&) {
       opening.failure = std::current_exception();
@@ -73,6 +76,11 @@ Status MappedSlot::opened(std::chrono::nanoseconds timeout) noexcept {
   // The control thread brings it on: a look has nothing to run.
   if (timeout <= std::chrono::nanoseconds{0}) return Status::timed_out;
   return waiting.until([&] { return go_on(); }, library::deadline_in(timeout), cancels);
+}
+
+NotMapped MappedSlot::not_mapped() const noexcept {
+  const std::lock_guard guard(opening_->mutex);
+  return opening_->why;
 }
 
 void MappedSlot::open(std::chrono::nanoseconds timeout) {

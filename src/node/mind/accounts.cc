@@ -12,7 +12,6 @@ struct Words {
   ErrorCode code;
   const char* has;  // before the number, and after it
   const char* of;
-  const char* more;
   const char* remedy;
   const char* key;
 };
@@ -21,27 +20,24 @@ Words words(Resource what) {
   switch (what) {
     case Resource::strangers:
     case Resource::interfaces:
-      return {ErrorCode::quota_interfaces, "attached ", " interfaces", "have", "end some", "interfaces"};
+      return {ErrorCode::quota_interfaces, "attached ", " interfaces", "end some", "interfaces"};
     case Resource::links:
     case Resource::shunned:
-      return {ErrorCode::quota_links, "", " ends of links", "have", "end some", "links"};
+      return {ErrorCode::quota_links, "", " ends of links", "end some", "links"};
     case Resource::introductions:
-      return {ErrorCode::quota_links, "asked for ", " links that are not there yet", "ask for",
-              "cancel some",          "links"};
+      return {ErrorCode::quota_links, "asked for ", " links that are not there yet", "cancel some", "links"};
     case Resource::bytes:
-      return {ErrorCode::quota_bytes, "", " bytes in links and areas", "have so many", "end some", "bytes"};
+      return {ErrorCode::quota_bytes, "", " bytes in links and areas", "end some", "bytes"};
     case Resource::names:
-      return {ErrorCode::quota_names, "registered ", " names", "have", "withdraw some", "names"};
+      return {ErrorCode::quota_names, "registered ", " names", "withdraw some", "names"};
     case Resource::lookups:
-      return {ErrorCode::quota_names, "looked for ", " names that nobody has", "look for",
-              "cancel some",          "names"};
+      return {ErrorCode::quota_names, "looked for ", " names that nobody has", "cancel some", "names"};
     case Resource::claims:
-      return {ErrorCode::quota_names, "claimed ", " names that are kept for others", "claim",
-              "cancel some",          "names"};
+      return {ErrorCode::quota_names, "claimed ", " names that are kept for others", "cancel some", "names"};
     case Resource::count:
       break;
   }
-  return {ErrorCode::system, "", "", "", "", ""};
+  return {ErrorCode::system, "", "", "", ""};
 }
 
 }  // namespace
@@ -89,9 +85,10 @@ void Accounts::check(std::uint32_t uid, Resource what, std::uint64_t more) const
   const Words say = words(what);
   if (!within_quota(uid, what, more)) {
     throw Refused{say.code, "user " + std::to_string(uid) + " has " + say.has +
-                                std::to_string(held(uid, what)) + say.of + where_ + " and may not " +
-                                say.more + " more: " + say.remedy + ", or raise quotas." + say.key +
-                                (where_.empty() ? "" : " there")};
+                                std::to_string(held(uid, what)) + say.of + where_ + ", asks for " +
+                                std::to_string(more) + " more, and may have " +
+                                std::to_string(each_[static_cast<std::size_t>(what)]) + ": " + say.remedy +
+                                ", or raise quotas." + say.key + (where_.empty() ? "" : " there")};
   }
   if (within_all(uid, what, more)) return;
   if (what == Resource::interfaces && descriptors_ != 0) {

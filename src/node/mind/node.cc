@@ -214,6 +214,8 @@ void Node::attach(std::uint64_t id, Connection& connection, const Hello& hello, 
   connection.stage = Stage::attached;
   connection.since = now_;
   connection.counters = counters;
+  // A process of the run before may have come back with a number that was to be given next.
+  while (interfaces_.contains(next_number_)) ++next_number_;
   connection.interface = hello.interface != 0 ? hello.interface : next_number_++;
   interfaces_[connection.interface] = id;
   welcome(id, connection, sign(uid, connection.interface, {}));

@@ -22,6 +22,7 @@
 #include "node/client/address.h"
 #include "node/mind/replies.h"
 #include "node/server/attest.h"
+#include "node/server/first_number.h"
 #include "node/server/state_files.h"
 
 namespace hamlyn::node {
@@ -78,11 +79,7 @@ NodeOptions node_options(const ServerOptions& options, std::uint64_t descriptors
   out.cut_after = options.config.cut_after;
   if (!options.service) out.rights = {.everyone = false, .users = {::geteuid()}, .groups = {}};
   out.key = load_key(options.socket);
-  // Numbers of another run of the daemon start elsewhere: 2^31 places, 2^32 numbers each.
-  out.first_number = (std::uint64_t{::randombytes_uniform(0x7FFFFFFF)} + 1) << 32;
-  if (const std::uint64_t node = options.config.cluster.id; node != 0) {  // and its id in the upper 16 bits
-    out.first_number = node << kNodeShift | (std::uint64_t{::randombytes_uniform(0xFFFFFE)} + 1) << 24;
-  }
+  out.first_number = draw_first_number(options.config.cluster.id);
   out.overflow_uid = overflow_uid();
   out.recovering = marked(options.socket);
   if (out.recovering) out.left = NameFile::left_at(options.socket);

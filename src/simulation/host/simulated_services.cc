@@ -184,7 +184,8 @@ void SimulatedServices::give_up_import(const MappingRequest& import) noexcept {
 library::ImportAnswer SimulatedServices::end_import(const MappingRequest& import) {
   give_up_import(import);
   if (!process_.alive || import->answer.error != ErrorCode{})
-    throw Error(ErrorCode::not_permitted, "no slot to be mapped, or its owner has gone");
+    throw Error(ErrorCode::not_permitted,
+                std::string("a slot was not mapped: ") + text(import->answer.not_mapped));
   return std::move(import->answer);
 }
 
@@ -201,6 +202,7 @@ void SimulatedServices::ask(const MappingRequest& import) {
       owner.services->answer(import);
     } else {
       import->answer.error = ErrorCode::not_permitted;
+      import->answer.not_mapped = NotMapped::other_host;
     }
     host_.after(host_.soon(), [this, import] {
       if (!import->done && !import->given_up) finish(*import, import->answer.error);
@@ -213,6 +215,7 @@ void SimulatedServices::answer(const MappingRequest& import) {
   const library::MappedAreas::Shown shown =
       areas_.find(import->ticket, process_.links.begin()->second.link().user);
   answer.error = ErrorCode::not_permitted;
+  answer.not_mapped = shown.why;
   if (shown.area == nullptr) return;
   shm::ForeignMemory page = shm::map_foreign_memory(shown.area->page_memfd, shown.area->page.size());
   shm::ForeignMemory memory =
