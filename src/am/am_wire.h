@@ -47,6 +47,12 @@ enum class Kind : std::uint8_t {
 constexpr bool is_request(Kind kind) noexcept { return kind >= Kind::request_short && kind <= Kind::get; }
 constexpr bool is_reply(Kind kind) noexcept { return kind >= Kind::reply_short && kind <= Kind::returned; }
 
+constexpr bool is_short(Kind kind) noexcept {
+  return (kind == Kind::request_short) | (kind == Kind::reply_short);
+}
+constexpr bool is_medium(Kind kind) noexcept {
+  return (kind == Kind::request_medium) | (kind == Kind::reply_medium);
+}
 constexpr bool is_long(Kind kind) noexcept { return kind == Kind::request_long || kind == Kind::reply_long; }
 
 // The word that goes with each message.
@@ -208,6 +214,28 @@ constexpr std::size_t head_bytes(Kind kind) noexcept {
       return 0;
   }
 }
+// Copies so many arguments, by halves: mostly there are four.
+inline void copy_arguments(std::int32_t* to, const void* from, std::size_t count) noexcept {
+  static_assert(kMostArguments == 16);
+  const auto* at = static_cast<const std::byte*>(from);
+  const auto copy = [&](std::size_t some) {
+    std::memcpy(to, at, 4 * some);
+    to += some, at += 4 * some;
+  };
+  if (count == 4) [[likely]]
+    return copy(4);
+  if ((count & 16) != 0) return copy(16);
+  if ((count & 8) != 0) copy(8);
+  if ((count & 4) != 0) copy(4);
+  if ((count & 2) != 0) copy(2);
+  if ((count & 1) != 0) copy(1);
+}
+// Copies arguments as they travel.
+inline void load_arguments(std::int32_t* to, const std::byte* from, std::size_t count) noexcept {
+  if constexpr (base::kLittleEndian) return copy_arguments(to, from, count);
+  for (std::size_t i = 0; i != count; ++i) to[i] = base::load_little<std::int32_t>(from + 4 * i);
+}
+
 // Where a medium message's data begins.
 constexpr std::size_t data_at(std::size_t count) noexcept { return (4 * count + 7) / 8 * 8; }
 

@@ -24,7 +24,7 @@ __attribute__((always_inline)) inline bool Machine<Port>::hear(Other& pair, cons
   const auto ahead = static_cast<std::uint16_t>(word.number - static_cast<std::uint16_t>(pair.expected));
   if ((ahead != 0) | (pair.state != Other::State::open)) [[unlikely]]
     return hear_later(pair, pair.expected + ahead, come);
-  switch (take(pair, come, out)) {
+  switch (take(pair, word, come, out)) {
     case Taken::delivery:
       return true;
     case Taken::nothing:
@@ -68,7 +68,7 @@ bool Machine<Port>::hear_early(Delivery& out) noexcept {
     for (auto first = pair.early.begin(); first != pair.early.end(); first = pair.early.begin()) {
       if (first->first != pair.expected) break;
       const auto [number, come] = *first;
-      const Taken taken = take(pair, come, out);
+      const Taken taken = take(pair, word_of(come.word), come, out);
       if (taken == Taken::not_yet) break;
       pair.early.erase(number);
       if (taken == Taken::delivery) return true;
@@ -80,9 +80,9 @@ bool Machine<Port>::hear_early(Delivery& out) noexcept {
 // --- one message
 
 template <class Port>
-__attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, const Come& come,
-                                                               Delivery& out) noexcept -> Taken {
-  const Word word = word_of(come.word);
+__attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, const Word& word,
+                                                               const Come& come, Delivery& out) noexcept
+    -> Taken {
   if (!may_come(pair, word, come)) [[unlikely]] {
     protest(pair);
     return Taken::nothing;
@@ -101,7 +101,7 @@ __attribute__((always_inline)) inline auto Machine<Port>::take(Other& pair, cons
   }
   fill(pair, word, come, out);
   Why why = check(pair, word, out);
-  if (why == Why::none) [[likely]]
+  if ((why == Why::none) & !is_short(word.kind)) [[unlikely]]
     why = find_data(pair, word, come, out);
   if (why != Why::none) [[unlikely]] {
     cannot_handle(out, why, answered);
@@ -138,7 +138,8 @@ inline bool closes_request(const ReturnedHead& head) noexcept {
 // Whether an honest side may have sent it: its length, that there was a credit for it, and that an answer was
 // asked for. Copies its head.
 template <class Port>
-inline bool Machine<Port>::may_come(Other& pair, const Word& word, const Come& come) noexcept {
+__attribute__((always_inline)) inline bool Machine<Port>::may_come(Other& pair, const Word& word,
+                                                                   const Come& come) noexcept {
   if (!fits_length(word, come.bytes.size())) return false;
   if (head_bytes(word.kind) != 0) [[unlikely]]
     read_head(word.kind, come);
@@ -166,10 +167,9 @@ void Machine<Port>::read_head(Kind kind, const Come& come) noexcept {
 template <class Port>
 inline bool Machine<Port>::fits_length(const Word& word, std::size_t length) const noexcept {
   const std::size_t arguments = 4 * std::size_t{word.count};
+  if (is_short(word.kind)) [[likely]]
+    return length == arguments;
   switch (word.kind) {
-    case Kind::request_short:
-    case Kind::reply_short:
-      return length == arguments;
     case Kind::request_medium:
     case Kind::reply_medium:
       return length >= data_at(word.count) && length - data_at(word.count) <= kMostMedium;
@@ -253,10 +253,9 @@ inline void Machine<Port>::fill(Other& pair, const Word& word, const Come& come,
   out.place = come.place;
   out.data = {};
   const std::byte* const from = come.bytes.data() + head_bytes(word.kind);
-  for (std::size_t i = 0; i != word.count; ++i)
-    out.arguments[i] = base::load_little<std::int32_t>(from + 4 * i);
+  load_arguments(out.arguments.data(), from, word.count);
   // Arguments are copied, and need their place no more.
-  out.done = word.kind != Kind::request_medium && word.kind != Kind::reply_medium;
+  out.done = !is_medium(word.kind);
   if (out.done) count_done(pair, come.weight, come.place);
 }
 
@@ -271,10 +270,8 @@ inline Why Machine<Port>::check(Other& pair, const Word& word, Delivery& out) no
 }
 
 template <class Port>
-inline Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept {
-  if (word.kind == Kind::request_short || word.kind == Kind::reply_short) [[likely]]
-    return Why::none;
-  if (word.kind == Kind::request_medium || word.kind == Kind::reply_medium) {
+Why Machine<Port>::find_data(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept {
+  if (is_medium(word.kind)) {
     out.data = come.bytes.subspan(data_at(word.count));
     return Why::none;
   }

@@ -4,7 +4,8 @@
 // their credits are back.
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "am/am_wire.h"
 #include "base/assert.h"
@@ -21,28 +22,30 @@ class Log {
   std::uint64_t over() const noexcept { return over_; }
   std::uint32_t outstanding() const noexcept { return static_cast<std::uint32_t>(posted_ - over_); }
 
+  bool has_room() const noexcept { return outstanding() < places_; }
   // False: there are as many as there may be. Throws std::bad_alloc.
   bool make_room() {
-    if (outstanding() < places_.size()) [[likely]]
-      return true;
-    if (places_.size() >= kMostOutstanding) return false;
-    std::vector<Record> more(places_.empty() ? 8 : places_.size() * 2);
+    if (has_room()) return true;
+    if (places_ >= kMostOutstanding) return false;
+    const std::uint32_t more_places = places_ == 0 ? 8 : places_ * 2;
+    auto more = std::make_unique<Record[]>(more_places);
     for (std::uint64_t number = over_; number != posted_; ++number)
-      more[number & (more.size() - 1)] = places_[number & (places_.size() - 1)];
-    places_.swap(more);
+      more[number & (more_places - 1)] = at(number);
+    records_ = std::move(more);
+    places_ = more_places;
     return true;
   }
   // The next one's record, when there is room.
   Record& next() noexcept {
-    HAMLYN_ASSERT(outstanding() < places_.size(), "room was made for it");
-    return places_[posted_ & (places_.size() - 1)];
+    HAMLYN_ASSERT(has_room(), "room was made for it");
+    return at(posted_);
   }
   void post() noexcept { ++posted_; }
-  const Record& oldest() const noexcept { return places_[over_ & (places_.size() - 1)]; }
+  const Record& oldest() const noexcept { return at(over_); }
   // One that is over: good until the next is posted.
   const Record& over(std::uint64_t number) const noexcept {
     HAMLYN_ASSERT(number < over_, "it is over");
-    return places_[number & (places_.size() - 1)];
+    return at(number);
   }
   void drop_oldest() noexcept {
     HAMLYN_ASSERT(outstanding() != 0, "only what was posted is over");
@@ -50,7 +53,10 @@ class Log {
   }
 
  private:
-  std::vector<Record> places_;
+  Record& at(std::uint64_t number) const noexcept { return records_[number & (places_ - 1)]; }
+
+  std::unique_ptr<Record[]> records_;
+  std::uint32_t places_ = 0;
   std::uint64_t posted_ = 0, over_ = 0;
 };
 

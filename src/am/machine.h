@@ -230,11 +230,13 @@ class Machine {
   // --- sending.h
   Sent transmit(Other& pair, const Leaving& leaving) noexcept;
   std::span<const std::byte> compose(const Leaving& leaving) noexcept;
+  std::span<const std::byte> compose_in_scratch(const Leaving& leaving) noexcept;
   Sent give(Other& pair, Word word, std::span<const std::byte> bytes, const Leaving& leaving) noexcept;
   Why why_over(const Other& pair, Sent sent) noexcept;
   void note(Asked& asked, const Leaving& leaving) noexcept;
   void has_told(Other& pair) noexcept;
   bool room_in_logs(Other& pair, bool asks) noexcept;
+  bool make_room_in_logs(Other& pair, bool asks) noexcept;
   // ok: `out` can be sent to. later; bad_argument.
   Try pair_for(std::uint32_t index, const Leaving& leaving, Other*& out) noexcept;
   Try pair_for_slowly(std::uint32_t index, const Leaving& leaving, Other*& out) noexcept;
@@ -250,11 +252,10 @@ class Machine {
   bool flush(Other& pair) noexcept;
   void tell(Other& pair) noexcept;
   void tell_if_owed(Other& pair) noexcept;
-  std::uint32_t quarter() const noexcept { return std::max(limits_.credits / 4, 1u); }
 
   // --- hearing.h
   enum class Taken : std::uint8_t { nothing, delivery, not_yet };
-  Taken take(Other& pair, const Come& come, Delivery& out) noexcept;
+  Taken take(Other& pair, const Word& word, const Come& come, Delivery& out) noexcept;
   bool hear_later(Other& pair, std::uint64_t number, const Come& come) noexcept;
   void acknowledged(Other& pair, const Word& word) noexcept;
   void hear_acknowledge(Other& pair, const Word& word) noexcept;
@@ -314,6 +315,7 @@ class Machine {
 
   Port& port_;
   const Limits limits_;
+  const std::uint32_t quarter_ = std::max(limits_.credits / 4, 1u);  // so many credits are told at once
   const std::optional<Membership> member_;
   const std::uint64_t own_;  // this endpoint's number
   Name name_;

@@ -16,12 +16,13 @@ class Ring {
   // A place for so many units. False: there is none now. `taken` is what `free` is to be given back.
   bool take(std::uint32_t units, std::uint32_t& at, std::uint32_t& taken) noexcept {
     const std::uint32_t rest = units_ - next_;
-    const std::uint32_t waste = units > rest ? rest : 0;
-    if (units > units_ || used_ + waste + units > units_) return false;
-    at = waste != 0 ? 0 : next_;
-    next_ = at + units == units_ ? 0 : at + units;
-    taken = waste + units;
-    used_ += taken;
+    if (units >= rest) [[unlikely]]
+      return take_at_end(units, rest, at, taken);
+    if (units > units_ - used_) return false;
+    at = next_;
+    next_ += units;
+    taken = units;
+    used_ += units;
     return true;
   }
   // Undoes the last `take`.
@@ -39,6 +40,18 @@ class Ring {
   std::uint32_t used() const noexcept { return used_; }
 
  private:
+  // A place that the rest of the ring is taken with.
+  bool take_at_end(std::uint32_t units, std::uint32_t rest, std::uint32_t& at,
+                   std::uint32_t& taken) noexcept {
+    const std::uint32_t waste = units > rest ? rest : 0;
+    if (units > units_ || waste + units > units_ - used_) return false;
+    at = waste != 0 ? 0 : next_;
+    next_ = at + units == units_ ? 0 : at + units;
+    taken = waste + units;
+    used_ += taken;
+    return true;
+  }
+
   std::uint32_t units_, next_ = 0, used_ = 0;
 };
 

@@ -8,9 +8,16 @@ namespace hamlyn::internal_::am {
 
 // The bytes of a message as they travel: in the caller's memory, or in this machine's.
 template <class Port>
-std::span<const std::byte> Machine<Port>::compose(const Leaving& leaving) noexcept {
-  const bool medium = leaving.kind == Kind::request_medium || leaving.kind == Kind::reply_medium;
-  if (leaving.head.empty() && !medium && base::kLittleEndian) return std::as_bytes(leaving.arguments);
+__attribute__((always_inline)) inline std::span<const std::byte> Machine<Port>::compose(
+    const Leaving& leaving) noexcept {
+  if (leaving.head.empty() && !is_medium(leaving.kind) && base::kLittleEndian) [[likely]]
+    return std::as_bytes(leaving.arguments);
+  return compose_in_scratch(leaving);
+}
+
+template <class Port>
+std::span<const std::byte> Machine<Port>::compose_in_scratch(const Leaving& leaving) noexcept {
+  const bool medium = is_medium(leaving.kind);
   std::byte* at = scratch_.data();
   if (!leaving.head.empty()) std::memcpy(at, leaving.head.data(), leaving.head.size());
   at += leaving.head.size();
@@ -30,11 +37,16 @@ inline void Machine<Port>::note(Asked& asked, const Leaving& leaving) noexcept {
   asked.index = leaving.index;
   asked.offset = leaving.offset;
   asked.length = leaving.length;
-  for (std::size_t i = 0; i != asked.count; ++i) asked.arguments[i] = leaving.arguments[i];
+  copy_arguments(asked.arguments.data(), leaving.arguments.data(), asked.count);
 }
 
 template <class Port>
-inline bool Machine<Port>::room_in_logs(Other& pair, bool asks) noexcept {
+__attribute__((always_inline)) inline bool Machine<Port>::room_in_logs(Other& pair, bool asks) noexcept {
+  return (pair.log.has_room() & (!asks | pair.asked.has_room())) || make_room_in_logs(pair, asks);
+}
+
+template <class Port>
+bool Machine<Port>::make_room_in_logs(Other& pair, bool asks) noexcept {
   try {
     return pair.log.make_room() && (!asks || pair.asked.make_room());
   } catch (const std::bad_alloc&) {
@@ -95,7 +107,8 @@ inline void Machine<Port>::has_told(Other& pair) noexcept {
 // --- requests
 
 template <class Port>
-Try Machine<Port>::pair_for(std::uint32_t index, const Leaving& leaving, Other*& out) noexcept {
+__attribute__((always_inline)) inline Try Machine<Port>::pair_for(std::uint32_t index, const Leaving& leaving,
+                                                                  Other*& out) noexcept {
   if (index >= translations_.size()) [[unlikely]]
     return Try::bad_argument;
   Translation& entry = translations_[index];
@@ -494,7 +507,7 @@ void Machine<Port>::tell(Other& pair) noexcept {
 
 template <class Port>
 __attribute__((always_inline)) inline void Machine<Port>::tell_if_owed(Other& pair) noexcept {
-  if ((pair.over - pair.over_told >= quarter()) | (pair.owed_room >= pair.tells_room_at)) [[unlikely]]
+  if ((pair.over - pair.over_told >= quarter_) | (pair.owed_room >= pair.tells_room_at)) [[unlikely]]
     tell(pair);
 }
 

@@ -136,7 +136,7 @@ class SlotsPort {
 
     __attribute__((always_inline)) Sent send(std::uint64_t word, std::span<const std::byte> bytes,
                                              Record& record) noexcept {
-      const std::uint32_t units = bytes.size() <= kUnit ? 1 : units_of(bytes.size());
+      const std::uint32_t units = short_units(bytes.size());
       std::uint32_t at;
       Ring& ring = ring_[use_];
       if (!ring.take(units, at, record.taken)) [[unlikely]]
@@ -269,7 +269,7 @@ class SlotsPort {
         if (pair->peer != next.peer) [[unlikely]]
           return false;
         const auto length = static_cast<std::size_t>(next.length);
-        const std::uint32_t units = length <= kUnit ? 1 : units_of(length);
+        const std::uint32_t units = short_units(length);
         return machine.hear(*pair, {next.word, {known.memory + next.offset, length}, units * known.weight},
                             out);
       }
@@ -285,6 +285,12 @@ class SlotsPort {
     NotificationQueue queue;
     std::uint32_t used = 0;
   };
+  // Mostly one. A message without bytes takes one, too.
+  static std::uint32_t short_units(std::size_t bytes) noexcept {
+    if (bytes <= kUnit) [[likely]]
+      return 1;
+    return units_of(bytes);
+  }
   struct Known {
     std::uint32_t number = 0;
     std::uint32_t weight = 0;  // of a unit
