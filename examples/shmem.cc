@@ -1,5 +1,5 @@
 // Programs in the manner of OpenSHMEM, over segments (shmem/shmem.h): put, get, atomics, put with signal and
-// wait, barrier, sum and broadcast, each tried by several processes.
+// wait, barrier, reductions and broadcast, each tried by several processes.
 //
 //   shmem [PROCESSES] [guarded|mapped]   starts so many processes (4), of both kinds of heap if none is named
 #include <algorithm>
@@ -71,9 +71,20 @@ void signals(Shmem& shmem) {
 void together(Shmem& shmem) {
   std::array<double, 20> values;
   for (std::size_t i = 0; i != values.size(); ++i) values[i] = static_cast<double>(i * (shmem.me() + 1));
-  shmem.sum(std::span<double>(values));
+  shmem.reduce(std::span<double>(values));
   const auto all = static_cast<double>(shmem.all() * (shmem.all() + 1) / 2);
   require(values[3] == 3 * all && values[19] == 19 * all, "a sum is wrong");
+  std::array<std::uint64_t, 2> mine{shmem.me() + 7, 2};
+  shmem.reduce(std::span<std::uint64_t>(mine), [](auto one, auto other) { return std::min(one, other); });
+  require(mine[0] == 7, "the smallest is another");
+  mine = {shmem.me(), 2};
+  shmem.reduce(std::span<std::uint64_t>(mine), [](auto one, auto other) { return std::max(one, other); });
+  require(mine[0] == shmem.all() - 1, "the largest is another");
+  mine = {1, shmem.me() % 2 == 0 ? 1u : 3u};
+  shmem.reduce(std::span<std::uint64_t>(mine), std::multiplies<std::uint64_t>());
+  std::uint64_t product = 1;
+  for (std::size_t pe = 1; pe < shmem.all(); pe += 2) product *= 3;
+  require(mine[1] == product, "a product is wrong");
   std::array<std::uint64_t, 3> told{shmem.me(), 1, 2};
   shmem.broadcast(std::span<std::uint64_t>(told), shmem.all() - 1);
   require(told[0] == shmem.all() - 1, "something else was broadcast");

@@ -8,6 +8,7 @@
 #include <hamlyn/hamlyn.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -146,22 +147,23 @@ class Shmem {
     }
   }
 
-  // --- collective. `values` of every process, one by one, become their sum everywhere.
-  template <hamlyn::Plain T>
-  void sum(std::span<T> values) {
-    require(values.size_bytes() <= kScratch / 2 / all_, "too many values to sum up at once");
-    const std::size_t sums = kWords, parts = kWords + kScratch / 2;
+  // --- collective. `values` of every process, one by one, become what `op` makes of two of them, everywhere:
+  // std::plus, std::multiplies, the smaller one.
+  template <hamlyn::Plain T, class Op = std::plus<T>>
+  void reduce(std::span<T> values, Op op = {}) {
+    require(values.size_bytes() <= kScratch / 2 / all_, "too many values to reduce at once");
+    const std::size_t reduced = kWords, parts = kWords + kScratch / 2;
     put(parts + me_ * values.size_bytes(), std::span<const T>(values), 0);
     barrier();
     if (me_ == 0) {
       for (std::size_t pe = 1; pe != all_; ++pe) {
         const std::span<T> part = local<T>(parts + pe * values.size_bytes(), values.size());
-        for (std::size_t i = 0; i != values.size(); ++i) values[i] += part[i];
+        for (std::size_t i = 0; i != values.size(); ++i) values[i] = op(values[i], part[i]);
       }
-      put(sums, std::span<const T>(values), 0);
+      put(reduced, std::span<const T>(values), 0);
     }
     barrier();
-    get(values, sums, 0);
+    get(values, reduced, 0);
   }
   // `values` of process `root` become everybody's.
   template <hamlyn::Plain T>
