@@ -290,6 +290,12 @@ class Link {
   void wait_for_taken(std::uint64_t count) noexcept {
     taken_wanted = taken_wanted == 0 ? count : std::min(taken_wanted, count);
   }
+  // Whether what is put now comes behind the first `count` packets. If not, waiters look again once it would.
+  bool comes_behind(std::uint64_t count) noexcept {
+    if (in_order || taken_count() >= count) return true;
+    wait_for_taken(count);
+    return false;
+  }
   // Whether that has come; once.
   bool wanted_was_taken() noexcept {
     if (taken_wanted == 0 || taken_count() < taken_wanted) return false;
@@ -326,6 +332,7 @@ class Link {
   bool in_order = false;  // packets of one level arrive as they were put
   bool asked = true;      // this process wanted it
   bool by_gate = false;   // its packets come in by the gate (gate.h); said before it is added
+  bool far = false;       // the peer is on another host; said before it is added
   LinkCounters spare_counters{};
   LinkCounters* counters = &spare_counters;  // its row of the counter page, if there was a free one
 

@@ -33,6 +33,7 @@ OfiLink::OfiLink(Exchange& exchange, interface::Surroundings& surroundings, std:
       protocol_(identity, exchange.limits(), initiator, exchange.now()) {
   peer = peer_interface;
   by_gate = true;
+  far = true;
   in_order = true;
   exchange_.add(*this);
 }

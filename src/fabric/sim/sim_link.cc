@@ -106,8 +106,10 @@ Operation SimLink::take(Core& core, Arrived& from) noexcept {
   if (SimLink* end = other()) {
     --end->untaken(parcel->level);
     end->untaken_puts_.erase(parcel->number);
-    // As the doorbell of shared memory: who has found no room is woken.
-    if (std::exchange(end->rings_for_room_, false) && end->arrivals != nullptr) ++*end->arrivals;
+    // As the doorbell of shared memory: who has found no room is woken, and who waits for what was taken.
+    const bool room = std::exchange(end->rings_for_room_, false);
+    const bool taken = end->taken_wanted != 0 && end->taken_count() >= end->taken_wanted;
+    if ((room || taken) && end->arrivals != nullptr) ++*end->arrivals;
   }
   return parcel->packet.lead.operation;
 }

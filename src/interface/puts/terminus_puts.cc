@@ -142,8 +142,7 @@ Status Terminus::put(const Ticket& ticket, std::span<const std::byte> data, cons
   }
   if (options.signal != Signal::none) {
     if ((credit.amiss() & bit_) != 0) return Status::refused;  // what it would signal
-    const bool behind = link.in_order || link.taken_count() >= credit.put_mark;
-    if (alone && behind) status = put_signal(ticket, data, options, 0);
+    if (alone && link.comes_behind(credit.put_mark)) status = put_signal(ticket, data, options, 0);
     return left_at_once(status, options);
   }
   if (alone && data.size() <= kPutInline && options.strides == nullptr && options.element == 0)
@@ -185,8 +184,8 @@ Status Terminus::put_signal_of(const Ticket& ticket, std::span<const std::byte> 
   if (link.peer != of.interface) return Status::invalid;
   if ((credit.amiss() & bit_) != 0) return Status::refused;
   const bool alone = !messages_wait_for(link) && !before.messages_wait_for(link);
-  const bool behind = link.in_order || link.taken_count() >= std::max(credit.put_mark, data->put_mark);
-  if (!alone || !behind || link.others_first(priority_)) return Status::queue_full;
+  if (!alone || !link.comes_behind(std::max(credit.put_mark, data->put_mark)) || link.others_first(priority_))
+    return Status::queue_full;
   return left_at_once(put_signal(ticket, value, signal, signals_of(data->opening)), signal);
 }
 
@@ -281,7 +280,7 @@ std::size_t Terminus::next_put(const Work& work) const noexcept {
 // it may overtake none of them.
 Status Terminus::put_announcement(Work& work) noexcept {
   Link& link = *work.link;
-  if (!link.in_order && link.taken_count() < work.mark) return Status::queue_full;
+  if (!link.comes_behind(work.mark)) return Status::queue_full;
   return announce(link, work.opening, work.offset, work.strided ? span_of(work.strides) : work.length,
                   Touched::written);
 }

@@ -127,7 +127,7 @@ Status Requests::fence(const Ticket& ticket, const RemoteOptions& options, Queue
   if (!link->in_order) {
     if (mark == nullptr) mark = &mark_;
     if (mark->link != link->serial) *mark = {link->serial, link->put_count()};
-    if (link->taken_count() < mark->count) return Status::queue_full;
+    if (!link->comes_behind(mark->count)) return Status::queue_full;
   }
   SendCredit* const credit = terminus_.credit_of(ticket);
   if (credit != nullptr && awaits_given_up(*link, *credit)) [[unlikely]]

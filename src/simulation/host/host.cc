@@ -419,6 +419,7 @@ void Host::add(Inhabitant& process, std::uint64_t peer) {
   LinkEnd& end = process.links[peer];
   interface::Link& link = end.link();
   link.by_gate = true;
+  link.far = end.near == nullptr;
   link.user = {geteuid(), getegid()};
   if (end.near != nullptr) {
     link.in_order = net_.in_order();
