@@ -378,7 +378,8 @@ void Machine<Port>::take_message(std::uint64_t peer, const Message& message) {
   }
   Vi* const vi = vis_.find(message.to);
   const bool meant = vi != nullptr && vi->other.own_session == message.to_session &&
-                     vi->other.own_session != 0 && (vi->other.peer == peer || vi->peering);
+                     vi->other.own_session != 0 &&
+                     (vi->other.peer == peer || (vi->peering && vi->other.peer == 0));
   if (meant) return take_answer(*vi, peer, message);
   // Somebody who accepts what was withdrawn is told so.
   if (message.say != Say::accept) return;
@@ -480,7 +481,7 @@ void Machine<Port>::take_peer_request(std::uint64_t peer, const Message& message
   vis_.each([&](std::uint32_t, Vi& vi) {
     if (found == nullptr && vi.state == State::connect_pending && vi.peering &&
         vi.outcome == Result::not_done && vi.own.matches(asked) && vi.asked.matches(own) &&
-        vi.other.own_session != message.from_session)
+        vi.other.own_session != message.from_session && (vi.other.peer == 0 || vi.other.peer == peer))
       found = &vi;
   });
   if (found == nullptr) return;  // who asks goes on waiting

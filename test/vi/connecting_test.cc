@@ -96,6 +96,29 @@ TEST_F(ViMachine, two_that_ask_for_each_other_are_connected_in_any_order) {
   }
 }
 
+// A third NIC may know both addresses: it is connected in nobody's place.
+TEST_F(ViMachine, who_knows_whom_it_asks_is_connected_with_no_other) {
+  const Address one = Address::of(0, std::as_bytes(std::span{"one", 3}));
+  const Address two = Address::of(0, std::as_bytes(std::span{"two", 3}));
+  ViParty third{world, 2};
+  from = here.make_vi();
+  to = there.make_vi();
+  const std::uint32_t poser = third.make_vi();
+  ASSERT_EQ(here.machine().peer_request(from, one, two, {}), Result::success);
+  ASSERT_EQ(third.machine().peer_request(poser, two, one, {}), Result::success);
+  here.machine().knock_at(from, there.machine().door());
+  third.machine().knock_at(poser, here.machine().door());
+  world.settle();
+  EXPECT_EQ(here.state(from), State::connect_pending);
+  EXPECT_EQ(third.state(poser), State::connect_pending);
+  ASSERT_EQ(there.machine().peer_request(to, two, one, {}), Result::success);
+  there.machine().knock_at(to, here.machine().door());
+  world.settle();
+  EXPECT_EQ(here.state(from), State::connected);
+  EXPECT_EQ(there.state(to), State::connected);
+  EXPECT_EQ(third.state(poser), State::connect_pending);
+}
+
 TEST_F(ViMachine, a_vi_connects_with_another_of_the_same_nic) {
   from = here.make_vi();
   to = here.make_vi();
