@@ -149,9 +149,10 @@ class Core {
   // A slot whose bytes a ticket opens as a whole; null if there is none, or the key is not the slot's.
   const SlotRecord* find_guarded_slot(std::uint32_t index, std::uint32_t generation,
                                       std::uint64_t key) const noexcept;
+  // Says what is wrong with a ticket by which a peer has asked to map a slot; none: nothing.
+  Refusal import_refusal(std::uint32_t slot, std::uint32_t generation, std::uint64_t key) const noexcept;
   // A peer has asked to map a slot by a ticket that opens none: what is wrong with the ticket is refused as
   // that of a packet is. True if somebody is to hear of it.
-  Refusal import_refusal(std::uint32_t slot, std::uint32_t generation, std::uint64_t key) const noexcept;
   bool refuse_import(Link& link, std::uint32_t slot, std::uint32_t generation, std::uint64_t key) noexcept;
   void change_key(std::uint32_t slot);
   // Bytes that have landed there since it was made.

@@ -406,6 +406,8 @@ std::string why_refused(LoanRefused refused) {
       return "the receiver does not want this sender";
     case LoanRefused::kNoMemory:
       return "the receiver has no memory to map the pool with";
+    case LoanRefused::kNotInTime:
+      return "the receiver did not get the pool mapped in its time: make another sender";
     case LoanRefused::kUnfit:
       return "what the receiver has mapped cannot be the pool";
     default:
@@ -488,6 +490,7 @@ void LoanSender::open(std::chrono::nanoseconds timeout) try {
 
 // Under the lock.
 Status LoanSender::try_send(const Loan& loan, std::size_t length) noexcept {
+  pool_.inside_->dispatcher.assert_held();
   LoanHolder& holder = *holder_;
   if (holder.end != Status::ok) return holder.end;
   if (loan.pool_ != &pool_) return Status::invalid;

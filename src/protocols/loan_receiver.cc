@@ -195,6 +195,19 @@ struct LoanReceiver::Inside {
     return true;
   }
 
+  static std::uint32_t why_not(ErrorCode code, const MappedSlot* memory) noexcept {
+    switch (code) {
+      case ErrorCode::out_of_memory:
+        return LoanRefused::kNoMemory;
+      case ErrorCode::timed_out:
+        return LoanRefused::kNotInTime;
+      case ErrorCode::not_permitted:
+        if (memory == nullptr) return LoanRefused::kUnsaid;
+        return LoanRefused::kNotMapped | static_cast<std::uint32_t>(memory->not_mapped());
+      default:
+        return LoanRefused::kUnsaid;
+    }
+  }
   // Maps what the opener shows. Null: it could not be, for that reason. Not under the lock.
   static std::unique_ptr<MappedSlot> map(Manager& manager, const LoanOpen& open,
                                          LoanRefused& refused) noexcept {
@@ -203,10 +216,7 @@ struct LoanReceiver::Inside {
       memory = std::make_unique<MappedSlot>(manager.interface(), open.area, kBegin);
       memory->open(kMapping);
     } catch (const Error& error) {
-      const bool no_memory = memory == nullptr || error.code() == ErrorCode::out_of_memory;
-      if (no_memory) refused.why = LoanRefused::kNoMemory;
-      if (!no_memory && error.code() == ErrorCode::not_permitted)
-        refused.why = LoanRefused::kNotMapped | static_cast<std::uint32_t>(memory->not_mapped());
+      refused.why = why_not(error.code(), memory.get());
       return nullptr;
     } catch (const std::exception&) {
       refused.why = LoanRefused::kNoMemory;
@@ -226,7 +236,9 @@ struct LoanReceiver::Inside {
     LoanRefused refused;
     std::unique_ptr<MappedSlot> memory;
     LoanLender* made = nullptr;
-    const bool reached = terminus.connect(open.desk, kMapping) == Status::ok;
+    const Status connected = terminus.connect(open.desk, kMapping);
+    const bool reached = connected == Status::ok;
+    if (connected == Status::timed_out) refused.why = LoanRefused::kNotInTime;
     if (!wanted) refused.why = LoanRefused::kNotWanted;
     if (reached && wanted) memory = map(manager, open, refused);
     try {

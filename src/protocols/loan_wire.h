@@ -163,6 +163,7 @@ struct LoanRefused {
   static constexpr std::uint32_t kUnsaid = 0, kNotWanted = 1;
   static constexpr std::uint32_t kNoMemory = 2;         // to map the pool with
   static constexpr std::uint32_t kUnfit = 3;            // what was mapped cannot be the pool
+  static constexpr std::uint32_t kNotInTime = 4;        // the receiver did not get it mapped in its time
   static constexpr std::uint32_t kNotMapped = 1u << 8;  // and in the low bits a NotMapped
 
   std::uint32_t why = kUnsaid;

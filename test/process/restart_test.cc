@@ -177,7 +177,9 @@ std::unique_ptr<LoanSender> open_sender(LoanPool& pool, const Seed& seed) {
   for (const auto end = std::chrono::steady_clock::now() + kPatience;;) {
     try {
       return std::make_unique<LoanSender>(pool, seed, LoanSender::Options{.timeout = 3s});
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      const bool in_vain = std::string_view(error.what()).find("in its time") != std::string_view::npos;
+      if (!in_vain && error.code() != ErrorCode::timed_out) throw;
       if (std::chrono::steady_clock::now() > end) throw;
     }
   }

@@ -97,7 +97,9 @@ MappedAreas::Shown MappedAreas::find(const Ticket& ticket, const interface::User
   const std::uint32_t rights = slot != nullptr ? slot->rights(user) : 0;
   const std::byte* base = slot != nullptr ? slot->base : nullptr;
   const std::uint64_t bound = slot != nullptr ? slot->bound : 0;
-  const Refusal refusal = engine_.core().import_refusal(ticket.slot, ticket.generation, ticket.key);
+  const Refusal refusal = slot != nullptr
+                              ? Refusal::none
+                              : engine_.core().import_refusal(ticket.slot, ticket.generation, ticket.key);
   engine_.lock().leave();
   const auto after = areas_.upper_bound(base);
   if (base == nullptr || after == areas_.begin()) return {.why = not_mapped_by(refusal)};

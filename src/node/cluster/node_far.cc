@@ -128,6 +128,11 @@ FarEnd Node::end_of(const Connection& connection) const {
 
 void Node::introduce_far(std::uint64_t id, Connection& connection, const Request& request) {
   const NodeId node = node_of(request.number);
+  if (node_of(connection.interface) != others_->self())  // nobody there would know where it is
+    throw Refused{ErrorCode::not_permitted,
+                  "this process has its number from before this host was node " +
+                      std::to_string(others_->self()) + ": a new interface has one of that node",
+                  LinkReason::no_way};
   if (others_->incarnation_of(node) == 0)
     throw Refused{ErrorCode::peer_died, "node " + std::to_string(node) + " is not there"};
   if (connection.reach == Reach::none)
