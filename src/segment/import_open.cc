@@ -232,9 +232,10 @@ bool Import::confirmed() {
   if ((reads && !opened.gets) || (writes && !opened.puts))
     throw Error(ErrorCode::not_permitted, "the segment's protection does not let this user do that");
   near_ = terminus_.linked_near(ticket_);
+  if (!near_) library::throw_if_no_link("the segment was not opened", interface_, ticket_.interface);
   opening.stage = Stage::over;
   if (!opening.map) return true;
-  opening.not_mapped = ticket_.host != 0                       ? NotMapped::other_host
+  opening.not_mapped = !near_                                  ? NotMapped::other_host
                        : kind_of(ticket_) == SeedKind::segment ? NotMapped::not_shown
                        : !opened.gets                          ? NotMapped::no_rights
                                                                : NotMapped::opening;

@@ -219,9 +219,9 @@ void Segment::check_word(std::size_t offset, std::size_t size) const {
                                 std::to_string(const_cast<Slot&>(slot_).bytes().size()) + " bytes"));
 }
 
-Status Segment::wait_for_words(std::span<const std::size_t> offsets, std::size_t& which,
-                               bool (*done)(const void*, std::uint64_t), const void* what,
-                               std::chrono::nanoseconds timeout, std::uint64_t peer) noexcept {
+Status Segment::wait_for_words(std::span<const std::size_t> offsets, std::size_t& which, CallDone done,
+                               const void* what, std::chrono::nanoseconds timeout,
+                               std::span<const std::uint64_t> peers) noexcept {
   if (offsets.empty()) return Status::invalid;
   for (const std::size_t offset : offsets) {
     if (const Status wrong = find_word(offset, sizeof(std::uint64_t)); wrong != Status::ok) return wrong;
@@ -238,7 +238,8 @@ Status Segment::wait_for_words(std::span<const std::size_t> offsets, std::size_t
     const auto found = std::ranges::find_if(offsets, is_done);
     which = static_cast<std::size_t>(found - offsets.begin());
     if (found != offsets.end()) return Status::ok;
-    return peer == 0 || waiting.linked(locked, peer) ? Status::pending : Status::link_ended;
+    const auto linked = [&](std::uint64_t peer) { return waiting.linked(locked, peer); };
+    return std::ranges::all_of(peers, linked) ? Status::pending : Status::link_ended;
   };
   const Deadline deadline = library::deadline_in(timeout);
   if (area_.sharing() != Sharing::mapped_read_write) return waiting.until(call, ready, deadline);

@@ -1,5 +1,6 @@
 // Reads, writes and stores as messages by the VI of two ranks (paper 2, section 6), which the other rank
 // handles when it polls or waits.
+#include "library/wait/deadline.h"
 #include "library/wait/waiting.h"
 #include "splitc/runtime.h"
 #include "splitc/vi/pieces.h"
@@ -26,11 +27,14 @@ void Runtime::connect_vis(const std::vector<Told>& all) {
     now = vi_->connecting();
     return now.over || more;
   };
+  library::Patience patience(kPatience);
+  static_cast<void>(patience.deadline());  // from here on
   Status status = Status::ok;
   do {
-    status = interface_.wait_any(look, kPatience);
+    status = interface_.wait_any(look, patience.left());
   } while (status == Status::ok && !now.over);
   resume();
+  if (vi_->breach()) fail_breach();
   if (status == Status::ok && !now.rank) return;
   if (status == Status::ok) fail_gone(*now.rank);
   if (status != Status::timed_out) fail_by(status, rank_);
@@ -54,6 +58,16 @@ bool Runtime::poll_vi() {
   if (vi_->breach()) [[unlikely]]
     fail_breach();
   return heard;
+}
+
+// Also for what has been handled here: more may follow, and is looked for.
+Status Runtime::wait_over_vi(base::FunctionRef<bool()> ready, Waits waits) {
+  const std::uint64_t before = handled_over_vi();
+  const auto look = [&] {
+    return vi_->drain() || vi_->breach() || vi_->first_ended() || handled_over_vi() != before || ready() ||
+           (waits != Waits::replies && asked());
+  };
+  return interface_.wait_any(look, kForEver);
 }
 
 void Runtime::wait_for_credit(std::uint32_t rank) {

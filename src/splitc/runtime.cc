@@ -26,8 +26,7 @@ constexpr unsigned kSpins = 2000;  // looks before a rank yields its processor, 
 constexpr unsigned kCrowdedSpins = 20;
 constexpr unsigned kMostSpins = 1 << 16;  // before it looks who lives, whoever sends it messages meanwhile
 constexpr unsigned kYields = 50;
-constexpr auto kSlice = 50ms;      // between two looks at who lives, asleep
-constexpr auto kStoreSlice = 1ms;  // and at stores, which wake nobody
+constexpr auto kStoreSlice = 1ms;  // between two looks at stores into mapped heaps, which wake nobody
 constexpr auto kMoment = 1us;
 
 std::uint64_t heap_bytes(const ProgramOptions& options) {
@@ -51,7 +50,12 @@ SegmentOptions segment_options(std::uint32_t ranks, const ProgramOptions& option
 // Throws unless that is a rank of a program, and before anything is made or joined for it.
 const JobPlace& checked(const JobPlace& place, const ProgramOptions& options) {
   static_cast<void>(heap_bytes(options));
-  static_cast<void>(credits_of(options));
+  const std::uint32_t credits = credits_of(options);
+  if (over_of(options) == Over::vi && place.size > ViWay::most_ranks(credits))
+    throw Error(ErrorCode::invalid_argument, "over VI, with " + std::to_string(credits) +
+                                                 " credits, there may be " +
+                                                 std::to_string(ViWay::most_ranks(credits)) +
+                                                 " ranks, and not " + std::to_string(place.size));
   if (place.size == 0 || place.size >= kMostRanks || place.rank >= place.size)
     throw Error(ErrorCode::invalid_argument, "a place in a job: rank " + std::to_string(place.rank) + " of " +
                                                  std::to_string(place.size) + "; of 1 to " +
@@ -116,6 +120,7 @@ std::vector<Told> Runtime::tell_each_other(std::uint64_t heap) {
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
     check_told(rank, all[rank]);
     peers_[rank].interface = all[rank].interface;
+    if (rank != rank_) others_.push_back(all[rank].interface);
     if (rank != rank_)
       peers_[rank].import =
           std::make_unique<Import>(interface_, all[rank].ticket, Import::Options{.map = !guarded_}, kBegin);
@@ -242,11 +247,12 @@ void Runtime::give_way() {
   if (status != Status::timed_out) fail_by(status, rank_);
 }
 
-// Sleeps until something may have changed. Returns whether it is ready.
+// Sleeps until something has changed. Returns whether it is ready.
 bool Runtime::sleep(base::FunctionRef<bool()> ready, Waits waits) {
-  const Status status = sleep_for_change(ready, waits);
+  const Status status = vi_ != nullptr ? wait_over_vi(ready, waits) : wait_over_segments(ready, waits);
   resume();
-  if (status != Status::ok && status != Status::timed_out) fail_by(status, rank_);
+  const bool looks = status == Status::ok || status == Status::timed_out || status == Status::link_ended;
+  if (!looks) fail_by(status, rank_);
   if (vi_ != nullptr && vi_->breach()) fail_breach();
   if (waits != Waits::replies) serve();
   if (ready()) return true;
@@ -256,16 +262,13 @@ bool Runtime::sleep(base::FunctionRef<bool()> ready, Waits waits) {
   fail_gone(*rank);
 }
 
-Status Runtime::sleep_for_change(base::FunctionRef<bool()> ready, Waits waits) {
-  if (vi_ != nullptr) {
-    const bool serves = waits != Waits::replies;
-    return interface_.wait_any(
-        [&] { return vi_->drain() || vi_->breach() || vi_->first_ended() || ready() || (serves && asked()); },
-        kSlice);
-  }
-  const auto slice = waits == Waits::stores && !guarded_ ? std::chrono::nanoseconds(kStoreSlice) : kSlice;
+Status Runtime::wait_over_segments(base::FunctionRef<bool()> ready, Waits waits) {
+  std::uint32_t rank = 0;
+  while (rank != ranks_ && (rank == rank_ || guarded_ || !same_host(rank))) ++rank;
+  const bool unheard = waits == Waits::stores && rank != ranks_;  // some come by another's own stores
+  const std::chrono::nanoseconds time = unheard ? std::chrono::nanoseconds(kStoreSlice) : kForEver;
   return segment_.wait_until(
-      0, [&](std::uint64_t) { return ready() || asked(); }, slice);
+      0, [&](std::uint64_t) { return ready() || asked(); }, time, std::span<const std::uint64_t>(others_));
 }
 
 std::optional<std::uint32_t> Runtime::who_has_ended() noexcept {

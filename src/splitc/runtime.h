@@ -4,8 +4,9 @@
 //
 // One thread. What a rank waits for is written into its control block by the others: it looks, spinning for a
 // moment, then yields the processor between looks, and then sleeps as Segment::wait_until does. Who writes by
-// stores says `changed` behind what somebody may wait for. A store of the language says nothing: who waits
-// for stores looks a thousand times a second while it sleeps.
+// stores says `changed` behind what somebody may wait for. A store of the language into a mapped heap says
+// nothing: a rank that waits for stores, and whose heap others may have mapped, looks a thousand times a
+// second while it sleeps.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -177,7 +178,8 @@ class Runtime {
   void set_view() noexcept { view_.mark = in_call_ || failure_ ? kNoMark : mark_; }
   void wait(base::FunctionRef<bool()> ready, Waits waits = Waits::messages);
   bool sleep(base::FunctionRef<bool()> ready, Waits waits);
-  Status sleep_for_change(base::FunctionRef<bool()> ready, Waits waits);
+  Status wait_over_segments(base::FunctionRef<bool()> ready, Waits waits);
+  Status wait_over_vi(base::FunctionRef<bool()> ready, Waits waits);
   bool spin(base::FunctionRef<bool()> ready, Waits waits);
   // Looks for what has come, unless nothing comes by packets. Whether that was a message of a VI.
   bool run() {
@@ -295,7 +297,8 @@ class Runtime {
   Here view_;
   const std::unique_ptr<Heap[]> heaps_;
   std::vector<Peer> peers_;
-  std::unique_ptr<ViWay> vi_;  // null: over segments
+  std::vector<std::uint64_t> others_;  // interfaces of all other ranks
+  std::unique_ptr<ViWay> vi_;          // null: over segments
   std::uint64_t mark_ = 0;
   bool all_mapped_ = false;
   bool crowded_ = false;  // more ranks here than processors

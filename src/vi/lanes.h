@@ -88,6 +88,14 @@ class Lanes {
     late_[late_count_++] = {lane.in(), place};
     if (late_count_ == kLateReceives) post_late();
   }
+  // Broken off here, which nothing else tells of: whoever waits looks again.
+  void lose(const Lane& lane) noexcept {
+    try {
+      lost_.push_back(lane.in());
+      interface_.waiting().changed();
+    } catch (const std::bad_alloc&) {  // its end is told when it is used again
+    }
+  }
   // Takes the sends that are over.
   void reap() noexcept {
     for (;;) {
@@ -106,6 +114,10 @@ class Lanes {
     return nic_.restless();
   }
 
+  // So many lanes of that size have their completions stand in the queues at once.
+  static constexpr std::uint32_t most(const LaneSize& lane) noexcept {
+    return kMostQueueEntries / std::max(lane.receives, lane.sends);
+  }
   // Receives whose messages are handled, and which are not posted anew yet.
   static constexpr std::uint32_t kLateReceives = 4;
 
@@ -163,7 +175,10 @@ class Lanes {
   void post_late() noexcept {
     for (; late_count_ != 0; --late_count_) {
       const Late& late = late_[late_count_ - 1];
-      if (Lane* const lane = lane_of(late.vi); lane != nullptr) lane->free(late.place);
+      Lane* const lane = lane_of(late.vi);
+      if (lane == nullptr) continue;
+      lane->free(late.place);
+      if (lane->over()) lose(*lane);
     }
   }
   // Nothing stood there to be heard.

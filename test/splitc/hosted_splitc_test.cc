@@ -7,6 +7,7 @@
 #include "examples/splitc/sample_sort.h"
 #include "splitc/functions.h"
 #include "splitc/splitc_wire.h"
+#include "test/simulation/idle.h"
 #include "test/splitc/chores.h"
 #include "test/splitc/hosted_program.h"
 #include "test/splitc/refusals.h"
@@ -239,6 +240,34 @@ TEST(HostedSplitC, tells_of_a_link_that_was_cut) {
     }
   }
   EXPECT_GT(told, 5u);
+}
+
+// Rank 0 waits while rank 1 computes for longer than wakes are counted. Stores into mapped heaps wake nobody,
+// and are looked for by the clock: they are not here. The desk looks at its ranks all the time.
+TEST(HostedSplitC, sleeps_while_others_compute) {
+  constexpr std::uint64_t kFrom = 500 * kMillisecond, kTo = 1'500 * kMillisecond;
+  const std::function<void()> waits[] = {
+      [] { splitc::barrier(); },
+      [] { static_cast<void>(splitc::reduce_all(1)); },
+  };
+  for (const Way way : kWays) {
+    for (const auto& wait : waits) {
+      Hosted hosted;
+      IdleWatch watch(hosted, 2, kFrom, kTo);
+      HostedProgram program(hosted, 2, options_of(way, kHeap), [&] {
+        if (splitc::rank() == 1) {
+          internal_::splitc::Here* const own = internal_::splitc::here;  // the others have theirs meanwhile
+          hosted.host.pause(kTo);
+          internal_::splitc::here = own;
+        }
+        wait();
+        if (splitc::rank() == 0) watch.returned();
+      });
+      hosted.run();
+      for (const std::string& each : program.errors) EXPECT_EQ(each, "");
+      watch.expect_idle();
+    }
+  }
 }
 
 template <class Run>

@@ -136,15 +136,19 @@ class Segment {
     std::size_t which = 0;
     return wait_until_any({&offset, 1}, which, done, timeout, peer);
   }
+  // As above; link_ended: there is no link with one of `peers`, interfaces.
+  template <class Done>
+  Status wait_until(std::size_t offset, Done done, std::chrono::nanoseconds timeout,
+                    std::span<const std::uint64_t> peers) noexcept {
+    std::size_t which = 0;
+    return wait_for_words({&offset, 1}, which, caller_of<Done>(), &done, timeout, peers);
+  }
   // Waits until `done(word)` of any of the words at `offsets`; `which` is the first of them. Also invalid:
   // there are none.
   template <class Done>
   Status wait_until_any(std::span<const std::size_t> offsets, std::size_t& which, Done done,
                         std::chrono::nanoseconds timeout, std::uint64_t peer = 0) noexcept {
-    const auto call = [](const void* what, std::uint64_t value) {
-      return static_cast<bool>((*static_cast<const Done*>(what))(value));
-    };
-    return wait_for_words(offsets, which, call, &done, timeout, peer);
+    return wait_for_words(offsets, which, caller_of<Done>(), &done, timeout, {&peer, peer != 0 ? 1u : 0u});
   }
   // Has whoever waits for words of it look, threads here and importers: behind stores of this process.
   void changed() noexcept;
@@ -170,9 +174,16 @@ class Segment {
   static Slot::Options slot_options(const SegmentOptions& options);
   Status find_word(std::size_t offset, std::size_t bytes) const noexcept;
   void check_word(std::size_t offset, std::size_t bytes) const;
-  Status wait_for_words(std::span<const std::size_t> offsets, std::size_t& which,
-                        bool (*done)(const void*, std::uint64_t), const void* what,
-                        std::chrono::nanoseconds timeout, std::uint64_t peer) noexcept;
+  using CallDone = bool (*)(const void*, std::uint64_t);
+  template <class Done>
+  static CallDone caller_of() noexcept {
+    return [](const void* what, std::uint64_t value) {
+      return static_cast<bool>((*static_cast<const Done*>(what))(value));
+    };
+  }
+  Status wait_for_words(std::span<const std::size_t> offsets, std::size_t& which, CallDone done,
+                        const void* what, std::chrono::nanoseconds timeout,
+                        std::span<const std::uint64_t> peers) noexcept;
   internal_::segment::Descriptors& descriptors();
   void publish();
 

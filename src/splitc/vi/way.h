@@ -15,7 +15,7 @@
 namespace hamlyn::internal_::splitc {
 
 // Sizes a VI for so many requests of each side, and their replies.
-inline vi::LaneSize lane_size(std::uint32_t credits) noexcept {
+constexpr vi::LaneSize lane_size(std::uint32_t credits) noexcept {
   return {.receives = 2 * credits + vi::Lanes::kLateReceives,
           .sends = 2 * credits,
           .bytes = static_cast<std::uint32_t>(kMostBytes)};
@@ -38,7 +38,9 @@ class ViWay {
     std::span<std::byte> next_bytes() noexcept { return lane_->next_bytes(); }
     bool send(std::uint32_t word, std::size_t length) noexcept {
       all_->note_sent();
-      return lane_->send_made(word, length);
+      if (lane_->send_made(word, length)) return true;
+      all_->lose(*lane_);
+      return false;
     }
 
    private:
@@ -53,6 +55,10 @@ class ViWay {
   ViWay(const ViWay&) = delete;
   ViWay& operator=(const ViWay&) = delete;
 
+  // So many ranks may there be: for all that may come of them at once there is a place.
+  static constexpr std::uint32_t most_ranks(std::uint32_t credits) noexcept {
+    return vi::Lanes::most(lane_size(credits)) + 1;
+  }
   std::uint32_t credits() const noexcept { return credits_; }
   // Where this rank's NIC hears, and what its VIs are called by.
   Ticket door() const { return lanes_.door(); }
@@ -78,8 +84,7 @@ class ViWay {
   }
   To& with(std::uint32_t rank) noexcept { return *all_[rank].to; }
   Line line(std::uint32_t rank) noexcept { return {*all_[rank].lane, lanes_}; }
-  // Whether the VI to that rank has ended; and to which first.
-  bool has_ended(std::uint32_t rank) const noexcept { return all_[rank].ended; }
+  // The rank to which the VI has ended first.
   std::optional<std::uint32_t> first_ended() const noexcept { return first_ended_; }
   // Requests of all ranks that were handled.
   std::uint64_t handled() const noexcept { return handled_; }
