@@ -1,8 +1,7 @@
 /* UCX: active messages, each filled by its sender and read whole by its handler.
  *
- *   peer_ucx_am CORE0 CORE1 oneway BYTES             prints "result NANOSECONDS": the median of half round
- * trips peer_ucx_am CORE0 CORE1 bandwidth BYTES WINDOW   prints "result GIGABYTES" per second, so many under
- * way
+ * `peer_ucx_am CORE0 CORE1 oneway BYTES` prints "result NANOSECONDS", the median of half round trips.
+ * `peer_ucx_am CORE0 CORE1 bandwidth BYTES WINDOW` prints "result GIGABYTES" per second, so many under way.
  */
 #include "peer_timing.h"
 
@@ -152,6 +151,11 @@ int main(int argc, char** argv) {
   /* Both have all: the other side may still read what this one has sent. */
   char word = 0;
   if (write(lines[first], &word, 1) != 1) return 1;
-  while (recv(lines[first], &word, 1, MSG_DONTWAIT) != 1) ucp_worker_progress(worker);
+  for (;;) {
+    const ssize_t got = recv(lines[first], &word, 1, MSG_DONTWAIT);
+    if (got == 1) break;
+    if (got == 0) return 1; /* the other side has ended early */
+    ucp_worker_progress(worker);
+  }
   return 0;
 }

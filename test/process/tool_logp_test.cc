@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(layer, ToolLogpOfALayer,
                            return name;
                          });
 
-// One of each kind of measurement. What it is of must be there; how long it took is no matter of tests.
+// One of each kind of measurement but figure 5, which takes minutes. What it is of must be there; how long it
+// took is no matter of tests.
 class ToolLogpTables : public testing::TestWithParam<std::pair<std::string, std::size_t>> {};
 
 TEST_P(ToolLogpTables, StandBesideThePapers) {
@@ -90,8 +91,7 @@ TEST_P(ToolLogpTables, StandBesideThePapers) {
   World world;
   const auto& [which, tables] = GetParam();
   const Finished finished =
-      world.start({"logp", "--tables=" + which, "--rounds", "1", "--json"}).wait(std::chrono::seconds{100});
-  if (finished.status == 128 + SIGKILL) GTEST_SKIP() << "SKIPPED: the machine is too slow for it";
+      world.start({"logp", "--tables=" + which, "--rounds", "1", "--json"}).wait(std::chrono::seconds{280});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const json report = json::parse(finished.out);
   ASSERT_EQ(report.at("tables").size(), tables);

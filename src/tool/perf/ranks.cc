@@ -68,6 +68,7 @@ void take_part(const std::string& job, std::uint32_t rank, const RankOptions& op
     splitc::barrier();
     working = &interface;
     work(words, room);
+    working = nullptr;
     splitc::barrier();
   }
   program.end();

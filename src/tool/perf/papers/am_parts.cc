@@ -1,5 +1,4 @@
 // Table 3 of paper 2: batches of requests and their replies, each timed when all of them have come.
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "tool/perf/papers/am_side.h"
 #include "tool/perf/papers/meters.h"
 #include "tool/perf/papers/watch.h"
+#include "tool/perf/statistics.h"
 
 namespace hamlyn::tool::perf::papers {
 
@@ -26,9 +26,7 @@ class Batches {
     PartTicks out{};
     for (std::size_t i = 0; i != kAmParts; ++i) {
       expect(!all_[i].empty(), "the machine was disturbed in each batch");
-      const auto middle = all_[i].begin() + static_cast<std::ptrdiff_t>(all_[i].size() / 2);
-      std::nth_element(all_[i].begin(), middle, all_[i].end());
-      out[i] = *middle;
+      out[i] = median(all_[i]);
     }
     return out;
   }

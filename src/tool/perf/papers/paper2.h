@@ -15,7 +15,6 @@ inline constexpr std::array<Base, 4> kBases{{{"Myricom LANai 4 VI", 33.1, 62.8},
                                              {"Myricom LANai 7 VI", 30.2, 68.3},
                                              {"Giganet cLan", 24, 70},
                                              {"Compaq ServerNet II (simulated)", 7.4, 180}}};
-inline constexpr double k16BytesMicroseconds = 32;  // LANai 7
 
 // Section 7.3. A row of tables 3 and 4, which have the same calls: per cent of the time that the hosts spend
 // on a request and its reply. (The text has lost a row of table 3 and one place of table 4: with 3.5 and 2.4
