@@ -48,16 +48,19 @@ int meet(Meet once) noexcept {
   if (hamlyn::am::Handling::any()) return AM_ERR_IN_USE;
   try {
     Status met = Status::timed_out;
+    bool left = false;  // messages stand there, of which no change tells any more
     const auto look = [&] {
       met = once(*spmd.job);
+      left = false;
       if (CBundle* const bundle = registry().bundles.find(spmd.bundle))
-        static_cast<void>(bundle->bundle.poll(kPollsAtOnce));
-      return met != Status::timed_out;
+        static_cast<void>(bundle->bundle.poll(kPollsAtOnce, left));
+      return met != Status::timed_out || left;
     };
-    // A cancel is meant for the program's own calls.
-    while (registry().process->interface.wait_any(look, std::chrono::nanoseconds::max()) ==
-           Status::cancelled) {
-    }
+    Status waited = Status::ok;
+    do {
+      waited = registry().process->interface.wait_any(look, std::chrono::nanoseconds::max());
+      // A cancel is meant for the program's own calls.
+    } while (waited == Status::cancelled || (waited == Status::ok && met == Status::timed_out));
     if (met == Status::ok) return AM_OK;
     return met == Status::too_long || met == Status::refused ? AM_ERR_BAD_ARG : AM_ERR_RESOURCE;
   } catch (const std::bad_alloc&) {

@@ -48,6 +48,7 @@ Endpoint::Inside::Inside(Endpoint& of, Bundle::Inside& bundle, Way by) noexcept
 // Hears what has come, and calls no handler any more.
 template <class Port>
 void Endpoint::Inside::Of<Port>::hear_the_last() noexcept {
+  assert_held();
   constexpr int kMostAtOnce = 256;
   for (int left = kMostAtOnce; left != 0; --left) {
     typename Port::Event next;
@@ -133,6 +134,8 @@ Result Endpoint::move_to(Bundle& to) noexcept {
 
 // Under the locks of both.
 Result Endpoint::Inside::move(Bundle::Inside& from, Bundle::Inside& to) noexcept {
+  from.lock.assert_held();
+  to.lock.assert_held();
   try {
     const std::shared_ptr<Bundle::Inside> kept = to.shared_from_this();
     if (std::ranges::find(been_in, kept) == been_in.end()) been_in.push_back(kept);

@@ -110,6 +110,7 @@ struct Endpoint::Inside {
 
   // --- under the lock
 
+  void assert_held() const noexcept { in.load(std::memory_order_relaxed)->lock.assert_held(); }
   // Also under the other bundle's.
   Result move(Bundle::Inside& from, Bundle::Inside& to) noexcept;
 
@@ -160,7 +161,7 @@ struct Endpoint::Inside::Of final : Endpoint::Inside {
   // Handles what is next. False: there was nothing.
   bool poll() noexcept;
   bool look() noexcept;
-  void handle(Delivery& to) noexcept;
+  __attribute__((always_inline)) void handle(Delivery& to) noexcept;
   void call_handler(Delivery& to) noexcept;
   void hand_back() noexcept;
   // Whether functions run that were given to this endpoint. They must stay until they have returned.
@@ -225,7 +226,7 @@ class Entry {
   bool held_ = false;
 };
 
-inline Entry::Entry(const Endpoint::Inside& endpoint) noexcept
+__attribute__((always_inline)) inline Entry::Entry(const Endpoint::Inside& endpoint) noexcept
     : bundle_(endpoint.in.load(std::memory_order_acquire)) {
   enter();
   while (held_ && endpoint.in.load(std::memory_order_acquire) != bundle_) [[unlikely]] {  // it has moved

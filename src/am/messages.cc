@@ -41,6 +41,7 @@ bool too_much(std::span<const std::byte> data, Arguments arguments, std::size_t 
 
 template <class Port>
 void Endpoint::Inside::Of<Port>::hand_back() noexcept {
+  assert_held();
   const Returned returned = machine.take_returned();
   const Handling now(*in.load(std::memory_order_relaxed));
   handing_back = true;
@@ -56,6 +57,7 @@ __attribute__((always_inline)) inline void Endpoint::Inside::Of<Port>::handle(De
 
 template <class Port>
 __attribute__((always_inline)) inline void Endpoint::Inside::Of<Port>::call_handler(Delivery& to) noexcept {
+  assert_held();
   const Handling now(*in.load(std::memory_order_relaxed));
   delivery = &to;
   if (to.kind == Kind::get) [[unlikely]] {
@@ -76,6 +78,7 @@ __attribute__((always_inline)) inline void Endpoint::Inside::Of<Port>::call_hand
 
 template <class Port>
 __attribute__((always_inline)) inline bool Endpoint::Inside::Of<Port>::poll() noexcept {
+  assert_held();
   if (machine.has_returned()) [[unlikely]] {
     hand_back();
     return true;
@@ -101,6 +104,7 @@ __attribute__((always_inline)) inline bool Endpoint::Inside::Of<Port>::poll() no
 }
 
 inline bool Bundle::Inside::poll_all() noexcept {
+  lock.assert_held();
   const auto poll = [](auto& of) { return of.poll(); };
   if (endpoints.size() == 1) [[likely]]
     return endpoints.front()->with(poll);
@@ -119,16 +123,24 @@ Result Bundle::poll() noexcept {
 }
 
 Result Bundle::poll(std::uint32_t times) noexcept {
+  bool left = false;
+  return poll(times, left);
+}
+
+Result Bundle::poll(std::uint32_t times, bool& left) noexcept {
+  left = false;
   const Entry entry(*inside_);
   if (!entry || entry.in_handler()) return entry.why();
-  for (; times != 0 && inside_->poll_all(); --times) {
-  }
+  do {
+    left = times != 0 && inside_->poll_all();
+  } while (left && --times != 0);
   return Result::ok;
 }
 
 // Under the bundle's lock, inside a wait.
 template <class Port>
 bool Endpoint::Inside::Of<Port>::look() noexcept {
+  assert_held();
   constexpr int kMostAtOnce = 64;
   for (int left = kMostAtOnce; left != 0 && !held; --left) {
     typename Port::Event next;
@@ -144,6 +156,7 @@ bool Endpoint::Inside::Of<Port>::look() noexcept {
 }
 
 bool Bundle::Inside::look() noexcept {
+  lock.assert_held();
   bool found = false;
   for (Endpoint::Inside* const each : endpoints) found |= each->with([](auto& of) { return of.look(); });
   return found;
@@ -151,6 +164,7 @@ bool Bundle::Inside::look() noexcept {
 
 template <class Port>
 void Endpoint::Inside::Of<Port>::release_lent() noexcept {
+  assert_held();
   std::erase_if(lent, [&](const Lent& each) { return machine.moved(each.moving) != Status::pending; });
 }
 
@@ -242,6 +256,7 @@ Result Endpoint::Inside::hear_all() noexcept {
 
 template <class Port>
 Result Endpoint::Inside::Of<Port>::request_to_async(std::uint32_t index, Leaving& leaving) noexcept {
+  assert_held();
   release_lent();
   std::unique_ptr<std::byte[]> copy;
   const std::size_t bytes = leaving.data.size();

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/assert.h"
 #include "base/namespaces.h"
 
 namespace hamlyn::internal_::base {
@@ -66,11 +67,14 @@ class PendingCall {
   bool begun() const noexcept { return begun_; }
   void begin() noexcept {
     if (begun_) return;
+    lock_.assert_held();
     ++calls_.count_;
     begun_ = true;
   }
   void end() noexcept {
     if (!begun_) return;
+    lock_.assert_held();
+    HAMLYN_ASSERT(calls_.count_ != 0, "a call ends once");
     --calls_.count_;
     begun_ = false;
   }

@@ -76,11 +76,14 @@ class BasicRunLock {
     Threads::store_relaxed(words.inside, std::uint32_t{1});
     // Pairs with the heavy fence in keep_owner_out: either we see its revocation or it sees us inside.
     Threads::light_fence();
-    return Threads::load_acquire(words.revoked) == 0;  // pairs with the store in leave_slowly
+    const bool held = Threads::load_acquire(words.revoked) == 0;  // pairs with the store in leave_slowly
+    if (held) note_holder(Threads::self());
+    return held;
   }
   // By whoever has entered quickly, at the same level of calls.
   void leave_quickly() noexcept {
     HAMLYN_ASSERT(words_->inside != 0, "who leaves is inside");
+    note_holder(nullptr);
     Threads::store_release(words_->inside, std::uint32_t{0});  // pairs with the wait in keep_owner_out
   }
 
@@ -98,6 +101,14 @@ class BasicRunLock {
 
   bool forked() const noexcept { return words_->alive == 0; }
 
+  // Asserts that the calling thread holds the lock. A release build asks nothing.
+  void assert_held() const noexcept {
+#ifdef HAMLYN_ASSERTIONS
+    HAMLYN_ASSERT(holder_.load(std::memory_order_relaxed) == Threads::self(),
+                  "the caller holds the run lock");
+#endif
+  }
+
  protected:
   ~BasicRunLock() = default;
   RunLockWords* words() const noexcept { return words_; }
@@ -109,6 +120,13 @@ class BasicRunLock {
   bool enter_by_mutex(bool other) noexcept;
   bool keep_owner_out(bool wait) noexcept;
   void leave_slowly() noexcept;
+
+#ifdef HAMLYN_ASSERTIONS
+  void note_holder(const void* holder) noexcept { holder_.store(holder, std::memory_order_relaxed); }
+  std::atomic<const void*> holder_{nullptr};  // relaxed: a thread asks for its own mark alone
+#else
+  static void note_holder(const void*) noexcept {}
+#endif
 
   RunLockWords* const words_;
   typename Threads::Mutex mutex_;

@@ -28,6 +28,7 @@ bool BasicRunLock<Threads>::try_enter_as_other() noexcept {
     return false;
   }
   Threads::store_plain(words_->by_mutex, true);
+  note_holder(Threads::self());
   return true;
 }
 
@@ -50,6 +51,7 @@ bool BasicRunLock<Threads>::enter_by_mutex(bool other) noexcept {
     }
   }
   Threads::store_plain(words_->by_mutex, true);
+  note_holder(Threads::self());
   return true;
 }
 
@@ -74,6 +76,7 @@ bool BasicRunLock<Threads>::keep_owner_out(bool wait) noexcept {
 template <class Threads>
 void BasicRunLock<Threads>::leave_slowly() noexcept {
   HAMLYN_ASSERT(words_->by_mutex, "who leaves this way has the mutex");
+  note_holder(nullptr);
   Threads::store_plain(words_->by_mutex, false);
   // Without an owner it stays revoked: the former one may be between its look at `owner` and its look at
   // `revoked`, and nobody would wait for it any more (test/model/run_lock.pml, UNREVOKE_WHEN_DROPPED).

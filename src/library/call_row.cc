@@ -14,7 +14,7 @@ CallRow::CallRow(Interface& interface, CallSide side, std::uint64_t peer, std::s
   std::ranges::copy(name.substr(0, sizeof spare_->name - 1), spare_->name);
   const base::RunLockGuard guard(interface.engine().lock());
   if (!guard) return;
-  auto& rows = interface.engine().core().counters().call;
+  auto& rows = interface.engine().counters().call;
   const auto free = std::ranges::find(rows, CallSide::none, &interface::CallCounters::side);
   if (free == std::end(rows)) return;
   *free = *spare_;

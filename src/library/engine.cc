@@ -1,6 +1,5 @@
 #include "library/engine.h"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "base/throw_system.h"
 #include "base/uncancelled.h"
 #include "library/control/control.h"
 #include "library/far/far_fabric.h"
@@ -84,6 +82,7 @@ void Engine::attention() noexcept { control_->attention(); }
 void Engine::must_sync(interface::Store& store) noexcept { static_cast<DurableArea&>(store).wake(); }
 
 bool Engine::run_for_memory() noexcept {
+  lock_.assert_held();
   using Served = shm::ShortWay::Served;
   const bool alone = !somebody_waits() && role_.load(std::memory_order_relaxed) == SleeperRole::nobody;
   const Served served = short_way_.serve(alone);
@@ -116,6 +115,7 @@ void Engine::disarm_links() noexcept {
 
 bool Engine::sleep_armed(SleeperRole role, const std::atomic<std::uint32_t>& word, std::uint32_t value,
                          Deadline deadline) noexcept {
+  lock_.assert_held();
   Watched watched;
   links_demoted_ = false;
   epoch_ += 2;  // its lowest bit says something else
@@ -176,28 +176,22 @@ void Engine::far_came() noexcept {
 }
 
 // A peer that rings without cause costs us a wake-up each time: in the end we stop listening and look by the
-// clock. A ring has a cause if the peer has sent something since the one before, or taken something of ours:
-// room and credits are what sleepers wait for, too, and what has come may have been taken before the sleep.
-// Either makes a link good again.
+// clock.
 void Engine::judge_wakeup(const Watched& watched) noexcept {
+  lock_.assert_held();
   for (interface::Link* link : core_.links()) {
     shm::ShmLink* const local = link->local();
     if (local == nullptr) continue;
-    if (local->moved()) {
-      local->empty_rings = 0;
-      continue;
-    }
-    for (std::size_t i = 0; i < watched.count; ++i) {
-      if (watched.doorbells[i].address != local->doorbell()) continue;
-      if (base::RealMemory::load_relaxed(*local->doorbell()) != watched.doorbells[i].value)
-        ++local->empty_rings;
-      break;
-    }
+    std::optional<std::uint32_t> slept_on;
+    for (std::size_t i = 0; i < watched.count && !slept_on; ++i)
+      if (watched.doorbells[i].address == local->doorbell()) slept_on = watched.doorbells[i].value;
+    local->judge_ring(slept_on);
   }
 }
 
 // Somebody polls while another is, or should be, asleep: the links need not ring any more.
 void Engine::wake_up() noexcept {
+  lock_.assert_held();
   const SleeperRole role = role_.load(std::memory_order_relaxed);
   disarm_links();
   role_.store(SleeperRole::nobody, std::memory_order_relaxed);
@@ -208,14 +202,6 @@ void Engine::wake_up() noexcept {
   } else {
     wake_waiting();
   }
-}
-
-void Engine::leave_watch() noexcept {
-  if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody || !leave_pace_.leaves(Clock::now()))
-    return;
-  left_after_.store(activity_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  thread_word_.fetch_add(1);
-  wake(thread_word_);
 }
 
 void Engine::wake_waiting() noexcept {
@@ -230,6 +216,7 @@ void Engine::wake_waiting() noexcept {
 // notices arrivals sleeps no longer than until the next one.
 
 Status Engine::fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline time) noexcept {
+  lock_.assert_held();
   const std::uint64_t at =
       time ? static_cast<std::uint64_t>(time->time_since_epoch().count()) : interface::Deadlines::kNever;
   const std::uint64_t before = core_.next_deadline();
@@ -240,6 +227,7 @@ Status Engine::fail_entry_at(std::uint32_t slot, std::uint32_t entry, Deadline t
 }
 
 Deadline Engine::or_entrys(Deadline deadline) const noexcept {
+  lock_.assert_held();
   const std::uint64_t next = core_.next_deadline();
   if (next == interface::Deadlines::kNever) return deadline;
   const Clock::time_point entrys{Clock::duration(static_cast<Clock::rep>(next))};
@@ -252,6 +240,7 @@ void Engine::note_next_deadline() noexcept {
 }
 
 bool Engine::expire() noexcept {
+  lock_.assert_held();
   if (!deadline_passed()) return false;
   const bool failed = core_.expire(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()));
   note_next_deadline();
@@ -353,6 +342,7 @@ Deadline Engine::or_help(Deadline deadline) const noexcept {
 // Somebody wants room only since the one who notices arrivals has fallen asleep: that one arms its watch
 // anew. False: nobody does.
 bool Engine::have_room_told() noexcept {
+  lock_.assert_held();
   if (role_.load(std::memory_order_relaxed) != SleeperRole::application) return false;
   for (interface::Link* link : core_.links()) {
     if (link->local() == nullptr || !link->local()->must_arm_anew()) continue;
@@ -364,6 +354,7 @@ bool Engine::have_room_told() noexcept {
 
 // Under the lock, with nothing to do.
 bool Engine::sleep_in_wait(Deadline deadline, std::uint32_t value, bool deep) noexcept {
+  lock_.assert_held();
   if (expire()) return false;
   if (role_.load(std::memory_order_relaxed) == SleeperRole::application) {
     // Another thread is the sleeper; whoever brings something wakes us through the word.
@@ -484,7 +475,7 @@ void Engine::start_far() {
 bool Engine::is_far(std::uint64_t peer) noexcept {
   const base::RunLockGuard guard(lock_);
   const interface::Link* const link = guard ? core_.find_link(peer) : nullptr;
-  return link != nullptr && link->by_gate;
+  return link != nullptr && link->far;
 }
 
 Status Engine::departed(std::uint64_t peer) noexcept {
@@ -518,90 +509,6 @@ void Engine::close_far() noexcept {
   if (sleeper != nullptr) sleepers_.give_back(*sleeper);
   core_.set_gate(nullptr);
   far_.reset();
-}
-
-// --- descriptors
-
-int Engine::descriptor(interface::Queue& queue) {
-  base::RunLockGuard guard(lock_);
-  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  if (!queue.descriptor.ours()) {  // the first call, or the program has closed it since
-    base::FileDescriptor event(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event) base::throw_system("eventfd");
-    queue.descriptor.adopt(std::move(event));
-    queue.event = queue.descriptor.get();
-    queue.event_wanted = false;
-    core_.leave_run();  // who finds nothing has to say so from now on
-  }
-  return queue.event;
-}
-
-void Engine::arm_descriptor(interface::Queue& queue) noexcept {
-  if (!queue.event_wanted) {
-    const base::Uncancelled guard;
-    std::uint64_t count;
-    if (!queue.descriptor.ours() || (read(queue.event, &count, sizeof count) < 0 && errno != EAGAIN)) return;
-    queue.event_wanted = true;
-  }
-  leave_watch();
-}
-
-void Engine::signal(interface::Queue& queue) noexcept {
-  if (!queue.event_wanted) return;
-  if (has_left_descriptors()) return leave_signals();
-  queue.event_wanted = false;
-  if (!queue.descriptor.ours()) return;
-  const base::Uncancelled guard;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(queue.event, &one, sizeof one);
-}
-
-// In the control thread's table of descriptors the number of an event means another file, or none.
-void Engine::leave_signals() noexcept {
-  signals_due_.store(true);
-  thread_word_.fetch_add(1);
-  wake(thread_word_);
-}
-
-void Engine::signal_what_is_due() noexcept {
-  if (!signals_due_.exchange(false)) return;
-  lock_.enter_as_other();
-  if (change_wanted_) signal_change();
-  for (const auto& queue : core_.queues()) {
-    if (!queue->empty()) signal(*queue);
-  }
-  lock_.leave();
-}
-
-int Engine::change_descriptor() {
-  const base::RunLockGuard guard(lock_);
-  if (!guard) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
-  if (!change_descriptor_.ours()) {  // the first call, or the program has closed it since
-    base::FileDescriptor event(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event) base::throw_system("eventfd");
-    change_descriptor_.adopt(std::move(event));
-  }
-  return change_descriptor_.get();
-}
-
-// Under the lock, before the last look: whatever changes from here on makes the descriptor readable.
-void Engine::arm_change_descriptor() noexcept {
-  const base::Uncancelled guard;
-  std::uint64_t count;
-  if (!change_descriptor_.ours() ||
-      (read(change_descriptor_.get(), &count, sizeof count) < 0 && errno != EAGAIN))
-    return;
-  if (!std::exchange(change_wanted_, true)) count_waiting(1);
-}
-
-void Engine::signal_change() noexcept {
-  if (has_left_descriptors()) return leave_signals();
-  change_wanted_ = false;
-  count_waiting(-1);
-  if (!change_descriptor_.ours()) return;
-  const base::Uncancelled guard;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(change_descriptor_.get(), &one, sizeof one);
 }
 
 }  // namespace hamlyn::internal_::library

@@ -54,13 +54,22 @@ class Engine final : public interface::Surroundings {
   ~Engine() override;
 
   base::RunLock& lock() noexcept { return lock_; }
+  // Under the lock.
   interface::Core& core() noexcept {
+    lock_.assert_held();
     return core_;
+  }
+  // Counts of this interface, which anybody may read without the lock.
+  interface::CounterPage& counters() noexcept {
+    return counters_;
   }
   // The control thread, or whoever does its work.
   HostServices& control() noexcept { return *control_; }
   // Whether this process has a daemon, as it was told last. Under the lock.
-  bool attached() const noexcept { return attached_; }
+  bool attached() const noexcept {
+    lock_.assert_held();
+    return attached_;
+  }
   void set_attached(bool attached) noexcept;
   NameClaims& name_claims() noexcept { return name_claims_; }
   std::uint64_t id() const noexcept;
@@ -72,6 +81,7 @@ class Engine final : public interface::Surroundings {
 
   // Runs the interface for a thread that polls. Under the lock.
   bool run_polled() noexcept {
+    lock_.assert_held();
     activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) [[unlikely]]
       wake_up();
@@ -83,6 +93,7 @@ class Engine final : public interface::Surroundings {
   // Runs the interface beside a thread that sleeps and goes on noticing arrivals; that thread hears of what
   // it may wait for. Under the lock.
   bool run_beside() noexcept {
+    lock_.assert_held();
     const bool moved = core_.run();
     if (moved) {
       wake_up();
@@ -93,6 +104,7 @@ class Engine final : public interface::Surroundings {
   // A message waits for room or for a link. Whoever sleeps does not know: it must arm its watch for room,
   // too. Under the lock.
   void departure_waits() noexcept override {
+    lock_.assert_held();
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
   }
   // Sees to replies that peers are to hear because something was taken or done here without a run.
@@ -104,7 +116,10 @@ class Engine final : public interface::Surroundings {
   // it is only what the link brings that brought something last. Under the lock.
   bool run_for_memory() noexcept;
   // The short ways of packets, and what a poll finds there. Under the lock.
-  shm::ShortWay& short_way() noexcept { return short_way_; }
+  shm::ShortWay& short_way() noexcept {
+    lock_.assert_held();
+    return short_way_;
+  }
   __attribute__((always_inline)) shm::ShortWay::Look look_cached(interface::Queue& queue,
                                                                  std::span<Notification> out,
                                                                  bool found) noexcept {
@@ -120,7 +135,8 @@ class Engine final : public interface::Surroundings {
 
   // The waits of this interface, as a layer above sees them.
   Waiting& waiting() noexcept { return waits_; }
-  static const Locked& locked() noexcept {
+  const Locked& locked() const noexcept {
+    lock_.assert_held();
     static const Locked kProof;
     return kProof;
   }
@@ -244,12 +260,14 @@ class Engine final : public interface::Surroundings {
   bool look_outside(base::FunctionRef<Status()> ready, Status& status) noexcept;
   // The links have changed under those who sleep. Under the lock.
   void wake_everybody() noexcept {
+    lock_.assert_held();
     if (role_.load(std::memory_order_relaxed) != SleeperRole::nobody) wake_up();
     if (somebody_waits()) something_changed();
   }
   // Counts a change, of which the armed descriptor tells; `something_changed` has all who wait look for it,
   // too. Under the lock.
   void count_change() noexcept {
+    lock_.assert_held();
     ++changes_;
     if (change_wanted_) [[unlikely]]
       signal_change();
@@ -260,12 +278,13 @@ class Engine final : public interface::Surroundings {
   }
   // Threads that wait, or stop; the armed descriptor is one. Under the lock.
   void count_waiting(int change) noexcept {
+    lock_.assert_held();
+    HAMLYN_ASSERT(change > 0 || somebody_waits(), "only who was counted is counted off");
     waiting_.store(waiting_.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(change),
                    std::memory_order_relaxed);
   }
   class WaitsForChanges;
   void arm_change_descriptor() noexcept;
-  Status leave_for_descriptor() noexcept;
   void leave_signals() noexcept;  // to the interface thread
   void signal_change() noexcept;
   // Fails the entries whose time has come. True if there were any. Under the lock.
@@ -279,6 +298,7 @@ class Engine final : public interface::Surroundings {
   void judge_wakeup(const Watched& watched) noexcept;
   // Which of all sleeps of those who notice arrivals this is; 0: nobody sleeps. Under the lock.
   std::uint32_t sleep_of_now() const noexcept {
+    lock_.assert_held();
     return role_.load(std::memory_order_relaxed) != SleeperRole::nobody ? epoch_ : 0;
   }
   // By the interface thread, which is woken after every sleep: the control thread is to look again.

@@ -61,6 +61,7 @@ Status Multicast::send(std::span<const Ticket> recipients, std::span<const std::
 
 // Under the lock.
 std::size_t Multicast::waiting() noexcept {
+  interface_.engine().lock().assert_held();
   std::size_t count = 0;
   for (Recipient& each : recipients_) {
     if (each.status == Status::pending) each.status = terminus_->status(each.handle);

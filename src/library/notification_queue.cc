@@ -61,11 +61,11 @@ std::size_t NotificationQueue::poll(std::span<Notification> out) noexcept {
 
 std::size_t NotificationQueue::poll_posted(Notification& out) noexcept {
   Engine& engine = interface_.engine();
-  ShortWay& way = engine.short_way();
   if (!engine.lock().enter_quickly()) [[unlikely]] {
     const base::RunLockGuard guard(engine.lock());
     return guard ? look_and_take_posted(out, false) : 0;
   }
+  ShortWay& way = engine.short_way();
   std::size_t count = 1;
   const ShortWay::Found found =
       way.open_for_posted(*queue_) ? way.take_posted(*queue_, out) : ShortWay::Found::elsewhere;
@@ -184,14 +184,14 @@ Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds ti
 Status NotificationQueue::receive(Notification& out, std::chrono::nanoseconds timeout,
                                   library::PendingCall& call) noexcept {
   return wait_here(
-      call, [&] { return take(Engine::locked(), out); }, timeout);
+      call, [&] { return take(interface_.engine().locked(), out); }, timeout);
 }
 
 Status NotificationQueue::wait(library::PendingCall& call,
                                base::FunctionRef<Status(const library::Locked&)> ready,
                                std::chrono::nanoseconds timeout) noexcept {
   return wait_here(
-      call, [&] { return ready(Engine::locked()); }, timeout);
+      call, [&] { return ready(interface_.engine().locked()); }, timeout);
 }
 
 template <class Ready>

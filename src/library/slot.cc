@@ -295,7 +295,10 @@ void Slot::change_key() {
 }
 
 std::span<const std::byte> Slot::metadata(std::uint32_t entry) const noexcept {
-  const interface::SlotRecord& slot = interface_.engine().core().slot(index());
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return {};
+  const interface::SlotRecord& slot = engine.core().slot(index());
   if (entry >= slot.entry_count) return {};
   return {slot.entries[entry].user, slot.entries[entry].user_length};
 }
@@ -305,12 +308,18 @@ std::span<std::byte> Slot::bytes(const Notification& notification) noexcept {
 }
 
 void Slot::set_pointer(std::uint32_t entry, void* pointer) noexcept {
-  interface::SlotRecord& slot = interface_.engine().core().slot(index());
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return;
+  const interface::SlotRecord& slot = engine.core().slot(index());
   if (entry < slot.entry_count) slot.pointers[entry] = pointer;
 }
 
 void* Slot::pointer(std::uint32_t entry) const noexcept {
-  const interface::SlotRecord& slot = interface_.engine().core().slot(index());
+  library::Engine& engine = interface_.engine();
+  const base::RunLockGuard guard(engine.lock());
+  if (!guard) return nullptr;
+  const interface::SlotRecord& slot = engine.core().slot(index());
   return entry < slot.entry_count ? slot.pointers[entry] : nullptr;
 }
 

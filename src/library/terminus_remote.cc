@@ -168,7 +168,7 @@ bool Terminus::linked_near(const Ticket& ticket) noexcept {
   const base::RunLockGuard guard(interface_.engine().lock());
   const interface::Link* const link =
       guard ? interface_.engine().core().find_link(ticket.interface) : nullptr;
-  return link != nullptr && !link->by_gate;
+  return link != nullptr && !link->far;
 }
 
 Outcome Terminus::flush_over(const Ticket& ticket, Outcome outcome) noexcept {

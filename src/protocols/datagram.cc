@@ -55,8 +55,7 @@ Status DatagramReceiver::take(Datagram& out) noexcept {
   if (arrived_.kind == Notification::Kind::failed)
     return arrived_.failure() == Failure::abandoned ? Status::abandoned : Status::link_ended;
   out.bytes = slot_.bytes(arrived_);
-  const library::Lock lock(manager().inside().waiting);
-  if (lock) out.reply = protocols::reply_of(slot_.metadata(0), arrived_.peer);
+  out.reply = protocols::reply_of(slot_.metadata(0), arrived_.peer);
   return Status::ok;
 }
 

@@ -49,6 +49,7 @@ Dispatcher::~Dispatcher() {
 // --- who hears of what
 
 void Dispatcher::add(std::uint32_t number, Receiver& receiver) {
+  assert_held();
   const std::uint32_t index = library::slot_index(number);
   if (index >= attached_.size()) attached_.resize(std::size_t{index} + 1);
   Attached& attached = attached_[index];
@@ -58,6 +59,7 @@ void Dispatcher::add(std::uint32_t number, Receiver& receiver) {
 }
 
 void Dispatcher::remove(std::uint32_t number) noexcept {
+  assert_held();
   const std::uint32_t index = library::slot_index(number);
   if (index < attached_.size() && attached_[index].number == number) attached_[index] = {};
 }
@@ -76,6 +78,7 @@ void Dispatcher::retire(Receiver& receiver) noexcept {
 // --- giving
 
 bool Dispatcher::poll() noexcept {
+  assert_held();
   if (!dues_.empty() || !farewells_.empty()) [[unlikely]]
     settle_dues();
   Notification next;
@@ -85,11 +88,13 @@ bool Dispatcher::poll() noexcept {
 }
 
 void Dispatcher::give_all() noexcept {
+  assert_held();
   for (std::size_t most = queue.capacity(); most != 0 && poll(); --most) {
   }
 }
 
 void Dispatcher::give(const Notification& notification) noexcept {
+  assert_held();
   // Ends of links and refused packets are nobody's in particular: who waits for a peer has an entry that
   // fails with its link.
   if (notification.kind != Notification::Kind::message && notification.kind != Notification::Kind::failed)
@@ -149,6 +154,7 @@ Status Dispatcher::look(const PendingCall& call, base::FunctionRef<Status()> rea
 
 // As `poll`, without a run of the interface.
 bool Dispatcher::give_standing() noexcept {
+  assert_held();
   Notification next;
   {
     const library::Lock lock(waiting);
@@ -161,6 +167,7 @@ bool Dispatcher::give_standing() noexcept {
 // --- what is due
 
 void Dispatcher::expect_due() {
+  assert_held();
   dues_.reserve(expected_dues_ + 1);
   before_wait_.reserve(expected_dues_ + 1);
   lingering_.reserve(expected_dues_ + 1);
@@ -168,6 +175,7 @@ void Dispatcher::expect_due() {
 }
 
 void Dispatcher::add(Due& due) noexcept {
+  assert_held();
   if (due.listed_) return;
   due.listed_ = true;
   dues_.push_back(&due);
@@ -175,6 +183,7 @@ void Dispatcher::add(Due& due) noexcept {
 }
 
 void Dispatcher::remove(Due& due) noexcept {
+  assert_held();
   --expected_dues_;
   std::erase(dues_, &due);
   std::erase(before_wait_, &due);
@@ -190,6 +199,7 @@ Status Dispatcher::before_wait() noexcept {
 }
 
 void Dispatcher::settle_all_before_wait() noexcept {
+  assert_held();
   for (Due* due : before_wait_) {
     due->before_wait_ = false;
     if (!due->settle()) add(*due);
@@ -198,6 +208,7 @@ void Dispatcher::settle_all_before_wait() noexcept {
 }
 
 void Dispatcher::settle_dues() noexcept {
+  assert_held();
   const std::size_t settled = std::erase_if(dues_, [](Due* due) {
     due->listed_ = !due->settle();
     return !due->listed_;
@@ -210,6 +221,7 @@ void Dispatcher::settle_dues() noexcept {
 // --- what waits for company
 
 void Dispatcher::linger(Due& due, std::chrono::nanoseconds bound) noexcept {
+  assert_held();
   if (due.lingers()) return;
   if (!due.lingers_) lingering_.push_back(&due);
   due.lingers_ = true;
@@ -222,6 +234,7 @@ void Dispatcher::linger(Due& due, std::chrono::nanoseconds bound) noexcept {
 }
 
 bool Dispatcher::over(Due& due, library::Clock::time_point now) noexcept {
+  assert_held();
   if (!due.crowded_ && now < due.look_) return false;
   const std::uint64_t batches = due.batches();
   if (!due.crowded_ && batches != std::exchange(due.seen_, batches)) {
@@ -235,6 +248,7 @@ bool Dispatcher::over(Due& due, library::Clock::time_point now) noexcept {
 
 // Returns when to look again; for room: when something has moved.
 Dispatcher::Left Dispatcher::look_at_those_who_linger() noexcept {
+  assert_held();
   const library::Clock::time_point now = library::Clock::now();
   Left left;
   std::erase_if(lingering_, [&](Due* due) {
@@ -249,6 +263,7 @@ Dispatcher::Left Dispatcher::look_at_those_who_linger() noexcept {
 // --- what is said for those who have gone
 
 void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
+  assert_held();
   try {
     const auto same = [&](const Farewell& each) { return each.word == word && each.ticket == ticket; };
     if (std::ranges::any_of(farewells_, same)) return;
@@ -261,6 +276,7 @@ void Dispatcher::farewell(const Ticket& ticket, std::uint64_t word) noexcept {
 }
 
 bool Dispatcher::settle_farewells() noexcept {
+  assert_held();
   std::erase_if(farewells_, [&](const Farewell& each) {
     if (!linked(each.ticket.interface)) return true;
     const Status status = terminus.send_fast(each.ticket, {}, each.word);
@@ -270,10 +286,12 @@ bool Dispatcher::settle_farewells() noexcept {
 }
 
 void Dispatcher::drop_settled() noexcept {
+  assert_held();
   std::erase_if(leaving_, [](const auto& each) { return each->settle(); });
 }
 
 void Dispatcher::keep_until_settled(std::unique_ptr<Due> leaving) noexcept {
+  assert_held();
   drop_settled();
   if (leaving_.size() == kMostLeaving) leaving_.erase(leaving_.begin());
   leaving_.push_back(std::move(leaving));

@@ -113,6 +113,9 @@ class Dispatcher final : private library::Waiting::PendingWork {
   };
   static base::PendingCalls& calls_of(Receiver& receiver) noexcept { return *receiver.calls_; }
 
+  // Asserts that the calling thread holds the lock.
+  void assert_held() const noexcept { lock_.assert_held(); }
+
   // Under the lock from here on, but for what waits.
 
   // Gives `receiver` all that comes at the slot of that number, whose tickets nobody has yet. Throws Error.

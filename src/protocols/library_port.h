@@ -33,12 +33,8 @@ class LibraryPort {
     Ticket ticket(std::uint32_t entry) const { return slot_.ticket(entry); }
     std::span<std::byte> bytes() noexcept { return slot_.bytes(); }
     std::uint64_t word(std::uint32_t entry) const noexcept {
-      std::uint64_t out = 0;
-      const library::Lock lock(dispatcher_.waiting);
-      if (!lock) return 0;
       const std::span<const std::byte> metadata = slot_.metadata(entry);
-      if (metadata.size() == sizeof out) out = base::load_little<std::uint64_t>(metadata.data());
-      return out;
+      return metadata.size() == sizeof(std::uint64_t) ? base::load_little<std::uint64_t>(metadata.data()) : 0;
     }
     Status arm(std::uint32_t entry) noexcept { return slot_.arm(entry); }
     Status arm(std::uint32_t entry, Limits limits) noexcept { return slot_.arm(entry, limits); }

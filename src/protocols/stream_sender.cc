@@ -351,6 +351,7 @@ Status StreamSender::wait_for(Which which, Deadline deadline) noexcept {
 // How the stream has ended, if it has, when a message is over in that way: it may not have heard of it yet.
 // Under the lock.
 Status StreamSender::why_over(Status status) noexcept {
+  inside_->dispatcher.assert_held();
   inside_->source.take_back();
   inside_->say_what_is_due();
   const Status end = inside_->source.end();

@@ -96,6 +96,7 @@ bool ClientCore::Inside::take_standing(Notification& out) noexcept {
 }
 
 bool ClientCore::Inside::hear_standing() noexcept {
+  lock.assert_held();
   Notification next;
   bool others = false;
   int left = kMostAtOnce;
@@ -106,6 +107,7 @@ bool ClientCore::Inside::hear_standing() noexcept {
 // --- calls
 
 bool ClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept {
+  lock.assert_held();
   const Machine::Look look = machine.look(call);
   if (look == Machine::Look::out && !machine.ended()) return false;
   out.call = call;
@@ -359,12 +361,14 @@ Ending ClientCore::Inside::not_started(std::size_t place, Ending why) noexcept {
   return why;
 }
 void ClientCore::Inside::note_time(CallId call, bool ended_well) noexcept {
+  lock.assert_held();
   const Clock::time_point at = std::exchange(began[call.stack], Clock::time_point{});
   if (at == Clock::time_point{}) return;
   --timed;
   if (ended_well && places[call.stack] != kNone) rows[places[call.stack]]->took(Clock::now() - at);
 }
 void ClientCore::Inside::note_failure(CallId call, std::size_t cause) noexcept {
+  lock.assert_held();
   if (places[call.stack] != kNone) rows[places[call.stack]]->failed(cause);
   note_time(call, false);
 }

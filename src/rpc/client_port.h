@@ -46,11 +46,8 @@ class ClientPort {
   }
   // The metadata of a long result; 0: it is none.
   std::uint64_t word(const Notification& next) const noexcept {
-    const library::Lock lock(interface_.waiting());
     const std::span<const std::byte> metadata = landing_->slot.metadata(next.entry);
-    return lock && metadata.size() == sizeof(std::uint64_t)
-               ? base::load_little<std::uint64_t>(metadata.data())
-               : 0;
+    return metadata.size() == sizeof(std::uint64_t) ? base::load_little<std::uint64_t>(metadata.data()) : 0;
   }
   // Fails while a message is under way there, or was not read: then another has armed it.
   void arm(std::uint32_t entry) noexcept { static_cast<void>(landing_->slot.arm(entry)); }

@@ -122,7 +122,6 @@ class ServerPort {
   void cancel(SendHandle handle) noexcept { static_cast<void>(terminus_.cancel(handle)); }
   library::LinkNow link(std::uint64_t peer) noexcept { return library::link_now(interface_, peer); }
   bool long_call(const Place& place, const Notification&, LongCall& out) const noexcept {
-    const library::Lock lock(interface_.waiting());
     const auto call = protocols::copy_of<LongCall>(place.metadata());
     if (call) out = *call;
     return call.has_value();

@@ -215,6 +215,7 @@ void Nic::Inside::end_peering(std::uint32_t vi) noexcept {
 
 // Under the lock.
 Result Nic::Inside::peer_outcome(std::uint32_t vi) noexcept {
+  lock.assert_held();
   const Result result = machine.outcome(vi);
   if (result != Result::not_done) return result;
   return internal_::library::Clock::now() >= machine.vi(vi)->until ? Result::timeout : Result::not_done;

@@ -50,6 +50,7 @@ Nic::Inside::Inside(Interface& from, Rights opened_to)
 // --- hearing
 
 void Nic::Inside::hear(const Notification& next) noexcept {
+  lock.assert_held();
   try {
     machine.hear(next);
   } catch (const std::exception&) {  // no memory: what was said is as if it had been lost
@@ -57,6 +58,7 @@ void Nic::Inside::hear(const Notification& next) noexcept {
 }
 
 inline void Nic::Inside::found_nothing() noexcept {
+  lock.assert_held();
   if (!machine.has_forsaken()) [[likely]]
     return;
   try {
@@ -66,6 +68,7 @@ inline void Nic::Inside::found_nothing() noexcept {
 }
 
 void Nic::Inside::step() noexcept {
+  lock.assert_held();
   if (!machine.restless()) return;
   try {
     machine.step();
@@ -74,10 +77,12 @@ void Nic::Inside::step() noexcept {
 }
 
 void Nic::Inside::tell() noexcept {
+  lock.assert_held();
   if (machine.changed() && (calls.count() != 0 || machine.has_notice())) waiting.changed();
 }
 
 inline bool Nic::Inside::poll() noexcept {
+  lock.assert_held();
   Notification next;
   const bool found = queue.poll_posted(next) != 0;
   if (found)
@@ -90,6 +95,7 @@ inline bool Nic::Inside::poll() noexcept {
 }
 
 inline Taken Nic::Inside::poll_for(const internal_::vi::QueueObject& from) noexcept {
+  lock.assert_held();
   Notification next;
   Taken out;
   if (queue.poll_posted(next) != 0) {
@@ -106,11 +112,13 @@ inline Taken Nic::Inside::poll_for(const internal_::vi::QueueObject& from) noexc
 }
 
 void Nic::Inside::poll_all() noexcept {
+  lock.assert_held();
   for (std::size_t left = kMostAtOnce; left != 0 && poll(); --left) {
   }
 }
 
 void Nic::Inside::hear_standing() noexcept {
+  lock.assert_held();
   Notification next;
   const auto take = [&] {
     const internal_::library::Lock held(waiting);
@@ -275,6 +283,7 @@ Result Nic::resize_queue(std::uint32_t queue, std::uint32_t entries) noexcept {
   return inside_->locked([&] { return inside_->machine.resize_queue(queue, entries); });
 }
 inline Completion Nic::Inside::event(std::uint32_t of) noexcept {
+  lock.assert_held();
   internal_::vi::QueueObject* const queue_of = machine.queue(of);
   if (queue_of == nullptr) return {Result::invalid_parameter};
   const Completion event = Machine::take_event(*queue_of);

@@ -9,6 +9,7 @@
 
 #include "test/am/hosted_am.h"
 #include "test/rpc/seeds.h"
+#include "test/simulation/idle.h"
 
 namespace hamlyn::test {
 namespace {
@@ -334,6 +335,31 @@ TEST_P(HostedAm, gives_its_whole_memory_to_other_hosts_if_the_network_is_trusted
       over = true;
     });
     hosted.run();
+  }
+}
+
+// While nothing comes, and while the other side does not look at what was sent.
+TEST_P(HostedAm, sleeps_while_nothing_comes) {
+  for (const bool asks : {false, true}) {
+    Hosted hosted;
+    IdleWatch watch(hosted, 1);
+    Book book;
+    hosted.add([&](Hosted& all) {
+      AmEnd end(all, {.credits = 4});
+      while (!book.names.contains(1)) all.host.pause(1000);
+      end.good(end.endpoint.map(0, book.names[1], 7), "a mapping");
+      for (int i = 0; asks && i != 4; ++i) end.good(end.endpoint.request(0, kAsk), "a request");
+      while (end.bundle.wait(1s) == Result::ok) end.good(end.bundle.poll(), "a poll");  // they greet
+      all.expect(end.bundle.wait(IdleWatch::kWait) == Result::not_sent, "nothing comes");
+      watch.returned();
+    });
+    hosted.add([&](Hosted& all) {
+      AmEnd end(all);
+      book.names[1] = end.endpoint.name();
+      all.host.pause(60 * IdleWatch::kSecond);
+    });
+    hosted.run();
+    watch.expect_idle();
   }
 }
 

@@ -228,7 +228,7 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
     longer.later = 1;
     EXPECT_EQ(hamlyn_interface_make(&longer.options, &other), HAMLYN_INVALID_ARGUMENT);
     EXPECT_NE(std::strstr(hamlyn_last_error(), "does not know"), nullptr) << hamlyn_last_error();
-    // Those of a version that had no `dead` yet, and those that have it.
+    // Options of a version that had no `dead` yet, and those that have it.
     for (const std::size_t size :
          {offsetof(hamlyn_interface_options, dead), sizeof(hamlyn_interface_options)}) {
       hamlyn_interface_options either = here.options();
@@ -255,7 +255,7 @@ TEST_F(CInterface, takes_options_of_other_versions_and_refuses_wrong_ones) {
     EXPECT_EQ(hamlyn_interface_make(&wrong, &other), HAMLYN_NODE_UNREACHABLE);
     EXPECT_EQ(other, nullptr);
 
-    // Who may open links with it.
+    // Rights of users to open links with it.
     const std::uint32_t ids[17]{};
     const auto named = [&](std::uint32_t flags, const std::uint32_t* users, std::uint32_t user_count,
                            std::uint32_t group_count) {

@@ -472,7 +472,7 @@ TEST(FarBlocked, tcp_between_nodes_is_said_at_both_ends_until_it_passes) {
     })) << text(here.why(there.id()))
         << "; " << text(there.why(here.id()));
     // The reason stands while that is tried anew.
-    const auto& counted = here.engine().core().counters().no_link;
+    const auto& counted = here.engine().counters().no_link;
     const auto attempts = counted[static_cast<std::size_t>(LinkReason::no_connection)];
     EXPECT_TRUE(eventually([&] {
       static_cast<void>(terminus.connect(slot.ticket(), 5ms));

@@ -46,7 +46,7 @@ void use_up_descriptors(Interface& interface) {
 }
 
 std::uint32_t counted(Interface& interface, LinkReason reason) {
-  return interface.engine().core().counters().no_link[static_cast<std::size_t>(reason)];
+  return interface.engine().counters().no_link[static_cast<std::size_t>(reason)];
 }
 
 bool end_of_link(NotificationQueue& queue, Notification& out) {

@@ -3,7 +3,7 @@
 
 #include "test/rpc/calculator.h"
 #include "test/rpc/seeds.h"
-#include "test/simulation/hosted.h"
+#include "test/simulation/idle.h"
 
 namespace hamlyn::test {
 
@@ -392,6 +392,36 @@ std::int64_t Deep::left(rpc::Call& call, bool on) {
   if (!on) return call.left().count();
   rpc::Client<Deep> client(interface_, next_);
   return client.call<&Deep::left>(false).value();
+}
+
+// A server to which nobody comes, and a client whose call nobody serves.
+TEST(HostedRpc, sleeps_while_nothing_comes) {
+  for (const bool calls : {false, true}) {
+    Hosted hosted;
+    IdleWatch watch(hosted, calls ? 2 : 1);
+    hosted.add([&](Hosted& all) {
+      Interface interface;
+      Calculator calculator;
+      rpc::Server<Calculator> server(interface, "calculator", calculator);
+      if (calls) {
+        for (int i = 0; i != 5; ++i) static_cast<void>(server.serve_one(100ms));  // lets the client in
+        return all.host.pause(60 * IdleWatch::kSecond);
+      }
+      all.expect(server.serve_one(IdleWatch::kWait) == Status::timed_out, "nothing comes");
+      watch.returned();
+    });
+    hosted.add([&](Hosted& all) {
+      if (!calls) return;
+      Interface interface;
+      rpc::Client<Calculator> client(interface, "calculator");
+      all.host.pause(IdleWatch::kSecond);
+      auto answer = client.within(IdleWatch::kWait).call<&Calculator::minus>(2, 1);
+      all.expect(answer.status() == Status::timed_out, "nobody serves it");
+      watch.returned();
+    });
+    hosted.run();
+    watch.expect_idle();
+  }
 }
 
 TEST(HostedRpc, gives_its_time_and_depth_to_the_calls_of_its_handler) {

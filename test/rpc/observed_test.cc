@@ -74,7 +74,7 @@ static_assert(sizeof(rpc::Pending<int>) <= sizeof(void*) + sizeof(internal_::rpc
 class RpcObserved : public OnNodes {
  protected:
   static CallCounters row(Interface& interface, CallSide side, std::string_view name) {
-    for (const CallCounters& each : interface.engine().core().counters().call)
+    for (const CallCounters& each : interface.engine().counters().call)
       if (each.side == side && name == each.name) return each;
     return {};
   }

@@ -12,18 +12,16 @@
 #include "hamlyn/protocols/tagged_write.h"
 #include "hamlyn/rpc/local_call.h"
 #include "hamlyn/segment/segment.h"
-#include "test/simulation/hosted.h"
+#include "test/simulation/idle.h"
 
 namespace hamlyn::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kIdleWait = 40s;  // of the call, which times out
-constexpr std::uint64_t kIdleSecond = 1'000 * kMillisecond;
+constexpr auto kIdleWait = IdleWatch::kWait;  // of the call, which times out
+constexpr std::uint64_t kIdleSecond = IdleWatch::kSecond;
 std::function<void()> peer_is_stopped;  // waits for that
-constexpr std::uint64_t kIdleFrom = 10 * kIdleSecond,
-                        kIdleTo = 30 * kIdleSecond;  // the wakes between are counted
 
 // The process at the other side: it shows one of everything, and then does nothing.
 void show_everything(Hosted& all) {
@@ -54,26 +52,22 @@ using IdleCall = std::function<Status(Manager&)>;
 // `call` waits in vain in one process; the other does nothing, or is stopped.
 void expect_idle(const IdleCall& call, bool peer_stops = false) {
   Hosted hosted;
-  std::uint64_t before = 0, after = 0;
-  bool over = false;
-  hosted.add([&](Hosted& all) {
+  IdleWatch watch(hosted, 1);
+  hosted.add([&](Hosted&) {
     Manager manager;
     const Status status = call(manager);
     EXPECT_EQ(status, Status::timed_out) << name(status);
-    over = all.host.time() < kIdleTo;
+    watch.returned();
   });
   hosted.add(show_everything);
   peer_is_stopped = [&] { hosted.host.pause(2 * kIdleSecond); };
-  const auto wakes = [&hosted] { return hosted.host.inhabitant(1).wakes; };
   if (peer_stops) {
     hosted.host.after(kIdleSecond, [&] { hosted.host.stop(hosted.host.inhabitant(2)); });
-    hosted.host.after(kIdleTo + 20 * kIdleSecond, [&] { hosted.host.go_on(hosted.host.inhabitant(2)); });
+    hosted.host.after(IdleWatch::kTo + 20 * kIdleSecond,
+                      [&] { hosted.host.go_on(hosted.host.inhabitant(2)); });
   }
-  hosted.host.after(kIdleFrom, [&] { before = wakes(); });
-  hosted.host.after(kIdleTo, [&] { after = wakes(); });
   hosted.run();
-  EXPECT_FALSE(over) << "it did not wait";
-  EXPECT_LE(after - before, (kIdleTo - kIdleFrom) / kIdleSecond);
+  watch.expect_idle();
 }
 void expect_idle_while_peer_is_stopped(const IdleCall& call) { expect_idle(call, true); }
 

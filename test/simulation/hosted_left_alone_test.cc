@@ -72,7 +72,7 @@ TEST(HostedStreams, have_their_messages_unreleased_though_the_receiver_looks_els
   }
 }
 
-std::uint64_t wakeups(Manager& manager) { return manager.interface().engine().core().counters().wakeups; }
+std::uint64_t wakeups(Manager& manager) { return manager.interface().engine().counters().wakeups; }
 
 TEST(HostedStreams, deliver_what_was_put_together_while_their_sender_does_something_else) {
   for (std::uint64_t seed = 0; seed < kRoughSeeds && !testing::Test::HasFailure(); ++seed) {

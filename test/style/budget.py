@@ -36,6 +36,8 @@ def compiled(build):
     """Processor seconds of each layer."""
     layers = collections.Counter()
     for path in (build / "src").rglob("*.times"):
+        if not path.with_suffix("").exists():
+            continue  # of a source that has gone
         layers[path.relative_to(build / "src").parts[0]] += seconds(path.read_text())
     return layers
 
@@ -96,10 +98,12 @@ def main(builds):
 def self_test():
     assert seconds("0m0.01s 0m0.02s\n1m2.5s 0m0.25s\n") == 62.75
     with tempfile.TemporaryDirectory() as folder:
-        for name, times in (("src/rpc/x.dir/a.o", 1), ("src/rpc/x.dir/deep/b.o", 2), ("test/b.o", 4)):
+        for name, times in (("src/rpc/x.dir/a.o", 1), ("src/rpc/x.dir/deep/b.o", 2), ("src/rpc/gone.o", 8), ("test/b.o", 4)):
             path = pathlib.Path(folder, name + ".times")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"0m0s 0m0s\n0m{times}s 0m0s\n")
+            if "gone" not in name:
+                path.with_suffix("").touch()
         assert compiled(pathlib.Path(folder)) == {"rpc": 3.0}
     assert cached("A:STRING=\nCMAKE_CXX_COMPILER_LAUNCHER:UNINITIALIZED=ccache\n")
     assert not cached("CMAKE_CXX_COMPILER_LAUNCHER:STRING=\nB:STRING=ccache\n")

@@ -44,7 +44,10 @@ def problems():
         rows = [f"| `{reason}`{told} | {text} | {advice} |" for told, text, advice in zip(("", ", told"), words[::2], words[1::2])]
         yield from (f"docs/error-list.md: no such row: {row}" for row in rows if row not in text)
     not_mapped = (tree.ROOT / "src/base/not_mapped.cc").read_text()
-    for why, said in re.findall(r'Row\{(\w+),\s+"\1",\s+((?:"[^"]*"\s*)+)\}', not_mapped):
+    causes = re.findall(r'Cause\{NotMapped::(\w+),\s+"\1",\s+((?:"[^"]*"\s*)+)\}', not_mapped)
+    if not causes:
+        yield "src/base/not_mapped.cc: no cause was found"
+    for why, said in causes:
         what = "".join(re.findall(r'"([^"]*)"', said))
         if f"| `{why}` | {what} |" not in text:
             yield f"docs/error-list.md: the sentence for {why} is another: {what}"

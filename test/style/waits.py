@@ -33,7 +33,9 @@ ALLOWED = {
     ("src/rpc/blast/server.cc", "loop"): "datagrams come by no interface: rpc/blast/watch.h",
     ("src/rpc/blast/watch.cc", "futex"): "one thread watches the port of datagrams, the others sleep beside it",
     ("src/job/job.cc", "loop"): "brings pieces in turn; each is waited for by its call",
-    ("src/am/c_spmd.cc", "loop"): "waits on after a cancel, which is meant for other calls",
+    ("src/am/c_spmd.cc", "loop"): "waits on after a cancel, which is meant for other calls, and while messages are left",
+    ("src/am/vi_port.h", "loop"): "sends pieces in turn; each is waited for by its interface",
+    ("src/splitc/over_vi.cc", "loop"): "waits on while more stands there to be heard than is heard at once",
     ("src/splitc/split_phase.cc", "loop"): "makes room: the oldest request is waited for, by its call",
     ("src/vi/transfers.h", "loop"): "waits for nothing: it puts a VI among those that want room",
 }
@@ -41,7 +43,7 @@ SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|nanosleep|usleep)\s*\(")
 CONDITION = re.compile(r"\bcondition_variable\b")
 FUTEX = re.compile(r"\bfutex_(?:sleep|wait)\b")
 # A loop without an end, or as long as something says so, whose body waits.
-LOOP = re.compile(r"\b(?:for \([^;()]*(?:\([^;()]*\)[^;()]*)*; *;|while *[({])")
+LOOP = re.compile(r"\b(?:for \([^;()]*(?:\([^;()]*\)[^;()]*)*; *;|while *[({]|do *\{)")
 WAITS = re.compile(r"(?:\.|->|::|\b)(?:wait(?!ing\b)\w*|until|receive|poll|yield|sched_yield)\s*\(")
 
 
@@ -101,6 +103,7 @@ def self_test():
         "src/segment/k.cc": "for (int news = 0;;) queue.receive(next, left);\n",
         "src/c/h.cc": "while (!done) queue.poll();\n",
         "src/segment/i.cc": "library::futex_sleep({}, word, 0, time);\n",
+        "src/segment/l.cc": "do {\n  status = interface.wait_any(look, time);\n} while (status == Status::ok);\n",
         "src/protocols/j.cc": "while (status == Status::pending) sched_yield();\n",
     }
     with tempfile.TemporaryDirectory() as folder:

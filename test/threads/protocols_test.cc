@@ -21,6 +21,28 @@ constexpr int kThreads = 3;
 
 std::string text(int thread, int number) { return std::to_string(thread) + "/" + std::to_string(number); }
 
+// Slots that are made move the records of those that there are.
+TEST_F(Threads, look_at_a_slot_while_others_are_made) {
+  with_both([](Managers& both) {
+    Interface& interface = both.receiver.interface();
+    MessageArea area(interface, 4096);
+    NotificationQueue queue(interface);
+    Slot slot(area, queue, {.entries = 4});
+    int pointed_at = 0;
+    std::thread makes([&] {
+      std::vector<std::unique_ptr<Slot>> more;
+      for (int i = 0; i != 200; ++i)
+        more.push_back(std::make_unique<Slot>(area, queue, SlotOptions{.entries = 1}));
+    });
+    for (int i = 0; i != 2000; ++i) {
+      slot.set_pointer(1, &pointed_at);
+      EXPECT_EQ(slot.pointer(1), &pointed_at);
+      EXPECT_TRUE(slot.metadata(2).empty());
+    }
+    makes.join();
+  });
+}
+
 TEST_F(Threads, have_streams_of_their_own) {
   with_both([](Managers& both) {
     std::vector<std::thread> threads;

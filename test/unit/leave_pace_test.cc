@@ -25,7 +25,16 @@ TEST(LeavePace, lets_a_thread_that_sleeps_in_between_leave_each_time) {
 TEST(LeavePace, lets_a_thread_that_polls_all_the_time_leave_seldom) {
   LeavePace pace;
   library::Clock::time_point now{microseconds{1'000'000}};
-  EXPECT_LE(leaves(pace, now, microseconds{1}, microseconds{100'000}), 510) << "once in 200 us";
+  EXPECT_LE(leaves(pace, now, microseconds{1}, microseconds{100'000}), 516) << "once in 200 us";
+}
+
+TEST(LeavePace, lets_a_thread_leave_for_each_of_several_queues_that_it_finds_empty) {
+  LeavePace pace;
+  library::Clock::time_point now{microseconds{1'000'000}};
+  for (int sleep = 0; sleep != 100; ++sleep) {
+    EXPECT_EQ(leaves(pace, now, microseconds{1}, microseconds{10}), 10);
+    now += microseconds{15};
+  }
 }
 
 TEST(LeavePace, forgets_that_a_thread_has_polled_once_it_sleeps) {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "hamlyn/vi.h"
-#include "test/simulation/hosted.h"
+#include "test/simulation/idle.h"
 
 namespace hamlyn::test {
 namespace {
@@ -295,6 +295,37 @@ TEST(HostedVi, closes_while_its_handlers_sleep) {
   });
   hosted.run();
   EXPECT_TRUE(closed);
+}
+
+// Blocked calls of the first process, whose peer does nothing once they are connected.
+TEST_P(HostedVis, sleep_while_nothing_comes) {
+  using Call = std::function<Result(End&)>;
+  const Call calls[] = {
+      [](End& end) { return end.received(IdleWatch::kWait).result; },
+      [](End& end) { return end.accept(IdleWatch::kWait) ? Result::success : Result::timeout; },
+  };
+  for (const Call& call : calls) {
+    Hosted hosted;
+    IdleWatch watch(hosted, 1);
+    Books books;
+    hosted.add([&](Hosted& all) {
+      find_host(books);
+      End end(all, GetParam());
+      end.post_receive(0);
+      all.expect(end.accept(5s), "the other side connects");
+      EXPECT_EQ(call(end), Result::timeout);
+      watch.returned();
+    });
+    hosted.add([&](Hosted& all) {
+      while (!books.known) all.host.pause(kMillisecond);
+      End end(all, GetParam());
+      end.server_is_on(books.host);
+      all.expect(end.connect(5s), "the server accepts");
+      all.host.pause(60 * IdleWatch::kSecond);
+    });
+    hosted.run();
+    watch.expect_idle();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(all, HostedVis,

@@ -41,6 +41,8 @@ class Bundle {
   // Polls until nothing is there, at most `times` times, and keeps other threads out of the bundle meanwhile.
   // Answers as `poll()` does.
   Result poll(std::uint32_t times) noexcept;
+  // Also says whether something may be left: the last time, too, there was something.
+  Result poll(std::uint32_t times, bool& left) noexcept;
   // Whether `wait` waits for messages. At first it does not.
   bool events() const noexcept;
   void set_events(bool wanted) noexcept;

@@ -296,6 +296,13 @@ bool ShmLink::moved() noexcept {
   return std::exchange(moved_, now) != now || something_arrived();
 }
 
+void ShmLink::judge_ring(std::optional<std::uint32_t> slept_on) noexcept {
+  if (moved())
+    empty_rings = 0;
+  else if (slept_on && base::RealMemory::load_relaxed(*doorbell()) != *slept_on)  // written in must_ring
+    ++empty_rings;
+}
+
 void ShmLink::ring() noexcept {
   ++counters->doorbells;
   // Shared: the sleeper waits on its own, read-only, mapping of this word.

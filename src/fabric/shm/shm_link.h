@@ -3,6 +3,7 @@
 // writes anything that the other also writes. Everything here runs under the run lock.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -206,13 +207,18 @@ class ShmLink final : public interface::Link {
   std::uint64_t memory_out() const noexcept { return my_page_.size() + out_ring_.size(); }
   std::uint64_t memory_in() const noexcept { return their_page_.size() + in_ring_.size(); }
 
-  // Whether the peer has sent or taken something since the last call. What it says that it has taken is
-  // checked: that moves no oftener than this side sends.
-  bool moved() noexcept;
-  unsigned empty_rings = 0;  // wake-ups by this link in a row between which nothing had moved
+  // Judges the peer's ring at the end of a sleep. `slept_on`: what the doorbell said before; nothing: this
+  // side did not watch it. A ring has a cause if the peer has sent or taken something since the judgement
+  // before: sleepers wait for room and credits, too, and what has come may have been taken before the sleep.
+  void judge_ring(std::optional<std::uint32_t> slept_on) noexcept;
+  unsigned empty_rings = 0;  // in a row that had no cause
 
  private:
   enum class Growth : std::uint8_t { none, wanted, asked, ready, refused };
+
+  // Whether the peer has sent or taken something since the last call. What it says that it has taken is
+  // checked: that moves no oftener than this side sends.
+  bool moved() noexcept;
 
   void tell_areas(std::uint64_t good) noexcept override {
     interface::GoodAreas<>::tell(mine_->watch.areas, good);

@@ -2,8 +2,9 @@
 // How often a thread that polls may leave its watch to the interface thread. One that sleeps on a descriptor
 // does so before each sleep. One that polls without a pause would wake the interface thread each time, only
 // to relieve it at once.
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <utility>
 
 #include "base/namespaces.h"
 #include "library/wait/waiting.h"
@@ -14,24 +15,23 @@ namespace hamlyn::internal_::library {
 class LeavePace {
  public:
   using nanoseconds = std::chrono::nanoseconds;
-  static constexpr nanoseconds kShortest =
-      std::chrono::microseconds{10};  // that a sleep takes, with its wake-up
-  static constexpr nanoseconds kMostPause = std::chrono::microseconds{200};
+  static constexpr nanoseconds kSleep =
+      std::chrono::microseconds{10};  // the least that one takes, with its wake-up
+  static constexpr nanoseconds kBetween = std::chrono::microseconds{200};  // of a thread that does not sleep
+  static constexpr std::uint32_t kRow = 16;  // behind a sleep: a thread may find several queues empty
 
-  // Whether the watch is to be left now. Who comes back as soon as the pause is over does not sleep: each
-  // time the pause is longer.
+  // Whether the watch is to be left now.
   bool leaves(Clock::time_point now) noexcept {
-    const nanoseconds since = now - last_;
-    if (since < pause_) return false;
-    last_ = now;
-    const bool slept = since >= 2 * pause_ + kShortest;
-    pause_ = slept ? nanoseconds{0} : std::min(std::max(2 * pause_, kShortest), kMostPause);
+    if (now - std::exchange(asked_, now) >= kSleep) left_ = kRow;
+    if (left_ == 0 && now - granted_ < kBetween) return false;
+    left_ -= left_ != 0 ? 1 : 0;
+    granted_ = now;
     return true;
   }
 
  private:
-  Clock::time_point last_{};
-  nanoseconds pause_{0};
+  Clock::time_point asked_{}, granted_{};
+  std::uint32_t left_ = 0;
 };
 
 }  // namespace hamlyn::internal_::library

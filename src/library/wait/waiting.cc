@@ -19,7 +19,7 @@ Deadline deadline_in(std::chrono::milliseconds timeout) noexcept {
 Status Waiting::until(PendingCall& call, base::FunctionRef<Status(const Locked&)> ready,
                       Deadline deadline) noexcept {
   return engine_.wait(
-      call, [&] { return ready(Engine::locked()); }, deadline);
+      call, [&] { return ready(engine_.locked()); }, deadline);
 }
 
 Status Waiting::until(base::FunctionRef<Status()> ready, Deadline deadline, std::uint32_t cancels) noexcept {
@@ -101,21 +101,27 @@ Status Engine::wait_on(base::FunctionRef<Status()> ready, Deadline deadline, std
 // Counts the calling thread among those who wait, so that changes are counted. Not under the lock.
 class Engine::WaitsForChanges {
  public:
-  explicit WaitsForChanges(Engine& engine) noexcept : engine_(engine) { held_ = count(1); }
+  explicit WaitsForChanges(Engine& engine) noexcept : engine_(engine) {
+    const base::RunLockGuard guard(engine_.lock_);
+    if (!guard) return;
+    engine_.count_waiting(1);
+    held_ = true;
+  }
   ~WaitsForChanges() {
-    if (held_) count(-1);
+    const base::RunLockGuard guard(engine_.lock_);
+    if (!guard || !held_) return;
+    engine_.count_waiting(-1);
+    // Only while it is armed: otherwise something has come since, and is to be looked for first.
+    if (sleeps_elsewhere && engine_.change_wanted_) engine_.leave_watch();
   }
   WaitsForChanges(const WaitsForChanges&) = delete;
   WaitsForChanges& operator=(const WaitsForChanges&) = delete;
 
+  bool sleeps_elsewhere = false;  // on the descriptor
+
  private:
-  bool count(int change) noexcept {
-    const base::RunLockGuard guard(engine_.lock_);
-    if (guard) engine_.count_waiting(change);
-    return static_cast<bool>(guard);
-  }
   Engine& engine_;
-  bool held_;
+  bool held_ = false;
 };
 
 // Looks only when something has changed. A look may poll, which relieves a thread that sleeps as the one who
@@ -125,7 +131,7 @@ Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
   if (lock_.forked()) return Status::forked;
   if (ready()) return Status::ok;
   bool over = deadline && Clock::now() >= *deadline;
-  const WaitsForChanges counted(*this);
+  WaitsForChanges counted(*this);
   for (;;) {
     std::uint64_t seen = 0;
     {
@@ -138,21 +144,14 @@ Status Engine::wait_any(base::FunctionRef<bool()> ready, Deadline deadline) {
     // Each look may have put small records together.
     PendingWork* const work = pending_work_.load();
     const Status may = work == nullptr ? Status::ok : work->before_wait();
-    if (over) return leave_for_descriptor();
+    counted.sleeps_elsewhere = over;
+    if (over) return Status::timed_out;
     if (may != Status::ok) return may;
     const auto changed = [&] { return changes_ != seen ? Status::ok : Status::pending; };
     const Status status = wait_on(changed, deadline, cancels, ReadyUnder::run_lock);
     if (status != Status::ok && status != Status::timed_out) return status;
     over = status == Status::timed_out;
   }
-}
-
-// The descriptor may be armed no more: then there is something to look for first.
-Status Engine::leave_for_descriptor() noexcept {
-  const base::RunLockGuard guard(lock_);
-  if (!guard) return Status::forked;
-  if (change_wanted_) leave_watch();
-  return Status::timed_out;
 }
 
 // Leaves the lock for the look, and enters it again; false in a forked child.

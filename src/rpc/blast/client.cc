@@ -99,6 +99,7 @@ struct BlastClientCore::Inside {
 // --- waiting
 
 void BlastClientCore::Inside::hear_standing() noexcept {
+  lock.assert_held();
   bool some = false;
   for (int left = kMostAtOnce; left != 0; --left) {
     const auto came = port->receive(arrival);
@@ -238,6 +239,7 @@ Ending BlastClientCore::start(std::size_t place, std::span<const std::byte> fram
 }
 
 bool BlastClientCore::Inside::over(CallId call, Landing& into, Ending& out) noexcept {
+  lock.assert_held();
   const Machine::Look look = machine.look(call);
   if (look == Machine::Look::out && !machine.silent(call, blast::now())) return false;
   out.call = call;

@@ -151,6 +151,7 @@ void BlastServerCore::Inside::administer(const Machine::Taken& call) noexcept {
 // --- serving
 
 void BlastServerCore::Inside::hear_standing() noexcept {
+  lock.assert_held();
   for (int left = kMostAtOnce; left != 0; --left) {
     const auto came = port->receive(arrival);
     if (!came) break;

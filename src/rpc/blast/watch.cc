@@ -23,6 +23,7 @@ Watch::Watch(base::RunLock& lock, fabric::DatagramPort& port)
 }
 
 void Watch::changed() noexcept {
+  lock_.assert_held();
   // Counts for those as well that have looked, and do not sleep yet.
   changes_.fetch_add(1, std::memory_order_relaxed);
   if (sleepers_ != 0) library::futex_wake(changes_);

@@ -14,6 +14,7 @@ SimulatedServices::SimulatedServices(Host& host, Inhabitant& process, Engine& en
   process_.services = this;
   process_.leaves = false;
   host_.open_far(process_);
+  const base::RunLockGuard guard(engine_.lock());
   engine_.core().set_gate(this);
 }
 
@@ -21,7 +22,10 @@ SimulatedServices::~SimulatedServices() {
   process_.leaves = true;
   host_.end_links(process_);
   host_.close_far(process_);
-  engine_.core().set_gate(nullptr);
+  {
+    const base::RunLockGuard guard(engine_.lock());
+    engine_.core().set_gate(nullptr);
+  }
   process_.services = nullptr;
   std::erase_if(host_.names_, [&](const auto& each) { return each.second.holder == process_.number; });
 }
@@ -118,7 +122,10 @@ void SimulatedServices::find_names() {
 
 shm::Mapping SimulatedServices::make_area(std::size_t bytes, std::uint32_t& number) {
   shm::OwnedMemory made = shm::make_sealed_memory(bytes);
-  number = engine_.core().add_area(static_cast<const std::byte*>(made.mapping.data()), bytes);
+  {
+    const base::RunLockGuard guard(engine_.lock());
+    number = engine_.core().add_area(static_cast<const std::byte*>(made.mapping.data()), bytes);
+  }
   send_areas_[number] = {std::move(made.memfd), nullptr};
   return std::move(made.mapping);
 }
@@ -132,7 +139,10 @@ const std::byte* SimulatedServices::Area::as_shown(std::vector<shm::Mapping>& al
 }
 
 void SimulatedServices::drop_area(std::uint32_t number) noexcept {
-  engine_.core().drop_area(number);
+  {
+    const base::RunLockGuard guard(engine_.lock());
+    engine_.core().drop_area(number);
+  }
   send_areas_[number] = {};
   engine_.look_again();
 }

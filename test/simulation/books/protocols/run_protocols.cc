@@ -186,7 +186,7 @@ class ProtocolRun {
   // When all that was made from it has gone, a manager has nothing but what it was made with, and the senders
   // of streams that were given up and may be answered yet.
   void check_left(Manager& manager) {
-    const interface::CounterPage& counters = manager.interface().engine().core().counters();
+    const interface::CounterPage& counters = manager.interface().engine().counters();
     const std::size_t leaving = manager.inside().leaving();
     stage_.demand(counters.slots == leaving, "a slot is left");
     stage_.demand(counters.queues == 1, "a queue is left");
