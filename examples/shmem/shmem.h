@@ -25,6 +25,7 @@ class Shmem {
   Shmem(const std::string& meeting, std::size_t me, std::size_t all, std::size_t bytes, bool mapped)
       : me_(me),
         all_(all),
+        mapped_(mapped),
         own_(interface_,
              {.name = meeting + "." + std::to_string(me),
               .bytes = kHeap + bytes,
@@ -114,23 +115,26 @@ class Shmem {
 
   // Returns when all that this process has put is there: asks all to whom it has put something at once.
   void quiet() {
-    std::vector<hamlyn::Import*> asked;
+    asked_.clear();
     for (std::size_t pe = 0; pe != all_; ++pe) {
-      if (unfenced_[pe]) asked.push_back(others_[pe].get());
+      if (unfenced_[pe]) asked_.push_back(others_[pe].get());
+      unfenced_[pe] = false;
     }
-    check(hamlyn::Import::flush(asked, kPatience));
-    unfenced_.assign(all_, false);
+    check(hamlyn::Import::flush(asked_, kPatience));
   }
 
   // Waits until `done(word)` of a word of this process's heap, which others change.
   template <class Done>
   void wait_until(std::size_t at, Done done) {
     const auto word = own_.at<std::uint64_t>(at);
+    const auto is_done = [&] { return done(word.load(std::memory_order_acquire)); };
     for (int look = 0; look != kLooks; ++look) {
-      if (done(word.load(std::memory_order_acquire))) return;
-      if (!interface_.run()) interface_.run();  // the first may look at one partner alone
-      std::this_thread::yield();  // where there are more processes than processors, the one that is to write
-                                  // needs one
+      if (is_done()) return;
+      hear();
+      if (is_done()) return;
+      // Where there are more processes than processors, the one that is to write needs one. A yield takes
+      // longer than a partner that has one.
+      if (look >= (mapped_ ? kLooksOfMapped : kLooksOfGuarded)) std::this_thread::yield();
     }
     check(own_.wait_until(at, done, kPatience));
   }
@@ -178,10 +182,14 @@ class Shmem {
  private:
   static constexpr std::chrono::seconds kPatience{30};
   static constexpr std::chrono::milliseconds kStart{30000};
-  static constexpr int kLooks = 2000;
+  static constexpr int kLooks = 2000, kLooksOfMapped = 100, kLooksOfGuarded = 2;
   // Every heap begins with the words of the barrier's rounds, and room for collective operations.
   static constexpr std::size_t kWords = 64, kScratch = 65536, kHeap = kWords + kScratch;
 
+  // Lets arrive what others have put. Of the mapped kind it stands there already.
+  void hear() {
+    if (!mapped_ && !interface_.run()) interface_.run();  // the first may look at one partner alone
+  }
   // Puts a word that no quiet needs to answer for: whoever waits for it sees it.
   void tell(std::size_t at, std::uint64_t word, std::size_t pe) {
     check(others_[pe]->write(at, std::as_bytes(std::span(&word, 1)), kPatience));
@@ -202,10 +210,12 @@ class Shmem {
   }
 
   const std::size_t me_, all_;
+  const bool mapped_;
   hamlyn::Interface interface_;
   hamlyn::Segment own_;
   std::vector<std::unique_ptr<hamlyn::Import>> others_;  // null: this process
   std::vector<bool> unfenced_;                           // to whom something was put since the last quiet
+  std::vector<hamlyn::Import*> asked_;                   // by `quiet`, which keeps its room
   std::size_t next_ = kHeap;
   std::uint64_t epoch_ = 0;
 };

@@ -216,6 +216,11 @@ Status Import::flush(std::span<Import* const> imports, std::chrono::nanoseconds 
   for (const Import* import : imports) {
     if (import == nullptr || &import->interface_ != &imports.front()->interface_) return Status::invalid;
   }
+  if (imports.size() == 1) {
+    const Status how = imports.front()->flush(timeout);
+    if (!each.empty()) each.front() = how;
+    return how;
+  }
   library::Patience patience(timeout);
   if (!imports.empty()) patience.deadline();  // of all together
   Status all = Status::ok;
