@@ -97,7 +97,7 @@ const std::vector<Target>& all_targets() {
       {"rpc.null.roundtrip", at_most, 0.02, "peer.capnp.rpc.null.roundtrip", {}},
       {"rpc.minus.rate", at_least, 100, "peer.grpc.rpc.null.rate", {}},
       {"rpc.minus.rate", at_least, 100, "peer.capnp.rpc.null.rate", {}},
-      {"rpc.null.blocked.roundtrip", at_most, 2.2, "limit.wake.oneway", {}},
+      {"rpc.null.blocked.roundtrip", at_most, 2.2, "limit.wake.long.oneway", {}},
       {"rpc.null.blocked.roundtrip", at_most, 0.8, "peer.grpc.rpc.null.blocked.roundtrip", {}},
       {"rpc.null.blocked.roundtrip", at_most, 0.8, "peer.capnp.rpc.null.blocked.roundtrip", {}},
       {"ofi.rpc.null.roundtrip", at_most, 2.3, "ofi.fast.16.oneway", {}},

@@ -36,43 +36,48 @@ void wait_for(Bell& bell, std::uint32_t value) {
   }
 }
 
-void ask(Room& room) {
+void ask(Room& room, double pause_ns) {
   auto& bells = *reinterpret_cast<Bells*>(room.memory().data());
   std::vector<double> halves;
   halves.reserve(kExchanges);
   room.meet();
   const SleepCount sleeps;
   for (std::uint32_t i = 1; i <= kWarmUp + kExchanges; ++i) {
-    pause_before_message();
+    pause_before_message(pause_ns);
     const std::uint64_t start = hamlyn_ticks();
     ring(bells.there, i);
     wait_for(bells.back, i);
     const double round_trip = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
-    if (i > kWarmUp) halves.push_back((round_trip - kPauseNs) / 2);
+    if (i > kWarmUp) halves.push_back((round_trip - pause_ns) / 2);
   }
   sleeps.check(kExchanges);
   room.report(halves);
 }
 
-void answer(Room& room) {
+void answer(Room& room, double pause_ns) {
   auto& bells = *reinterpret_cast<Bells*>(room.memory().data());
   room.meet();
   const SleepCount sleeps;
   for (std::uint32_t i = 1; i <= kWarmUp + kExchanges; ++i) {
     wait_for(bells.there, i);
-    pause_before_message();
+    pause_before_message(pause_ns);
     ring(bells.back, i);
   }
   sleeps.check(kExchanges);
 }
 
+Meter wake_after(const char* name, double pause_ns) {
+  const auto round = [=](Cores cores, int) {
+    return run_pair(
+        cores, {.bytes = sizeof(Bells), .results = kExchanges}, [=](Room& room) { ask(room, pause_ns); },
+        [=](Room& room) { answer(room, pause_ns); });
+  };
+  return {.name = name, .round = round, .single_operations = true};
+}
+
 }  // namespace
 
-Meter wake_limit() {
-  const auto round = [](Cores cores, int) {
-    return run_pair(cores, {.bytes = sizeof(Bells), .results = kExchanges}, ask, answer);
-  };
-  return {.name = "limit.wake.oneway", .round = round, .single_operations = true};
-}
+Meter wake_limit() { return wake_after("limit.wake.oneway", kPauseNs); }
+Meter long_wake_limit() { return wake_after("limit.wake.long.oneway", kLongPauseNs); }
 
 }  // namespace hamlyn::tool::perf

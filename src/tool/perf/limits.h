@@ -14,6 +14,8 @@ Meter fetch_add_limit();
 Meter read_limit();
 // Futex wake of a process that sleeps.
 Meter wake_limit();
+// Futex wake of one that has slept for longer, whose processor may have been halted meanwhile.
+Meter long_wake_limit();
 // Messages that do not change, copied once by the receiver.
 Meter copy_limit(std::size_t bytes);
 // Messages filled by the sender and read where they lie by the receiver.

@@ -28,7 +28,6 @@ constexpr std::uint64_t kTimedRate = 1000000;
 
 constexpr std::uint64_t kBlockedWarmUp = 50;
 constexpr std::uint64_t kBlocked = 1000;
-constexpr std::chrono::microseconds kBetween{300};
 constexpr std::chrono::seconds kTakes{10};
 
 // Serves so many calls. The client is told where by a ticket.
@@ -85,10 +84,7 @@ void time_blocked(Party& party, Room& room) {
     expect(client.opened(std::chrono::seconds{10}) == Status::ok, "the client is not let in");
     std::vector<double> times;
     for (std::uint64_t i = 0; i != kBlockedWarmUp + kBlocked; ++i) {
-      const double between = static_cast<double>(std::chrono::nanoseconds{kBetween}.count());
-      const std::uint64_t end = hamlyn_ticks() + static_cast<std::uint64_t>(between / ns_per_tick());
-      while (hamlyn_ticks() < end) {
-      }
+      pause_before_message(kLongPauseNs);
       const std::uint64_t start = hamlyn_ticks();
       expect(client.call<&Measured::null>().status() == Status::ok, "a call has failed");
       if (i >= kBlockedWarmUp) times.push_back(static_cast<double>(hamlyn_ticks() - start) * ns_per_tick());

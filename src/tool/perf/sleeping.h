@@ -10,9 +10,13 @@ namespace hamlyn::tool::perf {
 // spin first for about as long as a wake-up costs). Both pauses of a round trip are taken out of its time.
 inline constexpr double kPauseNs = 50000;
 
-// Uses the processor for kPauseNs.
-inline void pause_before_message() {
-  const std::uint64_t end = hamlyn_ticks() + static_cast<std::uint64_t>(kPauseNs / ns_per_tick());
+// Longer than a virtual processor's host keeps it running while it idles: then it is halted, and is to be
+// started anew.
+inline constexpr double kLongPauseNs = 300000;
+
+// Uses the processor for so long.
+inline void pause_before_message(double pause_ns = kPauseNs) {
+  const std::uint64_t end = hamlyn_ticks() + static_cast<std::uint64_t>(pause_ns / ns_per_tick());
   while (hamlyn_ticks() < end) {
   }
 }
