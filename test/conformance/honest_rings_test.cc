@@ -1,4 +1,4 @@
-// Who sleeps is woken by rings, and a peer 64 of whose rings in a row had no cause is looked at by the clock.
+// Rings wake a sleeper. A peer 64 of whose rings in a row had no cause is looked at by the clock.
 // Random programs of honest peers, each step of one between any two of the others: each ring has a cause.
 #include <array>
 #include <iterator>

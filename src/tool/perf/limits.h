@@ -14,7 +14,7 @@ Meter fetch_add_limit();
 Meter read_limit();
 // Futex wake of a process that sleeps.
 Meter wake_limit();
-// Futex wake of one that has slept for longer, whose processor may have been halted meanwhile.
+// Futex wake of one that has slept for longer.
 Meter long_wake_limit();
 // Messages that do not change, copied once by the receiver.
 Meter copy_limit(std::size_t bytes);

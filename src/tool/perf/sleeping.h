@@ -10,8 +10,8 @@ namespace hamlyn::tool::perf {
 // spin first for about as long as a wake-up costs). Both pauses of a round trip are taken out of its time.
 inline constexpr double kPauseNs = 50000;
 
-// Longer than a virtual processor's host keeps it running while it idles: then it is halted, and is to be
-// started anew.
+// Long enough for a virtual processor that idles to take longer to wake up: it does from 100 to 200 us on
+// (docs/notebook/measurements.md).
 inline constexpr double kLongPauseNs = 300000;
 
 // Uses the processor for so long.
