@@ -261,9 +261,17 @@ void Machine<Port>::lose(Vi& vi, Reason reason) {
 
 template <class Port>
 void Machine<Port>::to_idle(Vi& vi) {
+  vi.state = State::idle;  // no error of what comes back ends the connection once more
+  leave(vi);
+  reset(vi);
+}
+
+// Receives that are posted stay, in an inbox that nobody who was asked knows.
+template <class Port>
+void Machine<Port>::reset(Vi& vi) {
+  changed_ = true;
   vi.state = State::idle;
   vi.peering = false;
-  leave(vi);
   vi.other = {};
   static_cast<void>(reopen_inbox(vi));  // otherwise who connects is told
 }

@@ -257,13 +257,14 @@ class Machine {
     const Vi* const vi = vis_.find(number);
     return vi != nullptr ? vi->outcome : Result::invalid_parameter;
   }
-  // Ends what goes on or has failed of a call that connects: the VI is idle again.
+  // Ends what goes on or has failed of a call that connects: the VI is idle again, and what is posted there
+  // stays posted.
   void give_up(std::uint32_t number) {
     Vi* const vi = vis_.find(number);
     if (vi == nullptr || vi->state != State::connect_pending) return;
     if (vi->outcome == Result::not_done && vi->other.door.interface != 0 && !vi->peering)
       say(*vi, {}, Say::withdraw);
-    to_idle(*vi);
+    reset(*vi);
   }
   // `tells`: the other side, which otherwise ends the connection, too.
   Result disconnect(std::uint32_t number, bool tells = true) {
@@ -400,14 +401,19 @@ class Machine {
     by_inbox_[Port::index_of(vi.inbox->number())] = {};
     vi.inbox.reset();
   }
-  // Gives the VI an inbox that nobody knows yet, with the buffers that are posted. False: there is no memory.
+  // Gives the VI an inbox that nobody knows yet, with the buffers that are posted. False: there is no memory,
+  // and no inbox.
   bool reopen_inbox(Vi& vi) noexcept {
     close_inbox(vi);
     try {
       open_inbox(vi);
-    } catch (const std::exception&) {
-      return false;
+      if (post_again(vi)) return true;
+    } catch (const std::exception&) {  // as if a buffer could not be posted
     }
+    close_inbox(vi);
+    return false;
+  }
+  bool post_again(Vi& vi) {
     for (std::uint64_t number = vi.receive.completed(); number != vi.receive.posted(); ++number) {
       Work& work = vi.receive.at(number);
       if (work.phase != Work::Phase::finished && !post_as(vi, work, number)) return false;
@@ -555,6 +561,7 @@ class Machine {
   void lose(Vi& vi, Reason reason);
   void leave(Vi& vi);
   void to_idle(Vi& vi);
+  void reset(Vi& vi);
   void open_door(std::uint32_t buffer) noexcept;
   void hear_door(const Notification& next);
   void hear_message(const Notification& next);

@@ -26,6 +26,57 @@ TEST_F(ViMachine, connects_whoever_waits_at_that_discriminator_and_nobody_else) 
   EXPECT_EQ(here.machine().outcome(from), Result::reject);
 }
 
+// Programs post their receives and ask until somebody waits.
+TEST_F(ViMachine, receives_stay_posted_however_often_a_vi_asks_in_vain) {
+  from = here.make_vi();
+  to = there.make_vi();
+  Descriptor* const one = here.descriptor({{0, 8}});
+  Descriptor* const two = here.descriptor({{8, 8}, {100, 4}});
+  ASSERT_EQ(here.post_receive(from, one), Result::success);
+  ASSERT_EQ(here.post_receive(from, two), Result::success);
+  const Address one_side = Address::of(0, std::as_bytes(std::span{"one", 3}));
+  const Address other_side = Address::of(0, std::as_bytes(std::span{"two", 3}));
+  for (const char* how : {"nobody waits", "refused", "given up", "no peer"}) {
+    SCOPED_TRACE(how);
+    const bool waits = how != std::string("nobody waits") && how != std::string("no peer");
+    const std::uint32_t waiter = waits ? there.machine().add_waiter({}) : 0;
+    const Result asked = how == std::string("no peer")
+                             ? here.machine().peer_request(from, one_side, other_side, {})
+                             : here.machine().ask_for(from, {}, {}, there.machine().door());
+    ASSERT_EQ(asked, Result::success);
+    world.settle();
+    if (how == std::string("refused")) {
+      ASSERT_EQ(there.machine().reject(there.machine().request_of(waiter)), Result::success);
+    }
+    world.settle();
+    here.machine().give_up(from);
+    there.machine().remove_waiter(waiter);
+    world.settle();
+    EXPECT_EQ(here.machine().take(from, Side::receive).result, Result::not_done) << "nothing has come back";
+  }
+  // What the other side sends to the inbox of a request that was given up lands nowhere.
+  const std::uint32_t waiter = there.machine().add_waiter({});
+  ASSERT_EQ(here.machine().ask_for(from, {}, {}, there.machine().door()), Result::success);
+  world.settle();
+  ASSERT_EQ(there.machine().accept(there.machine().request_of(waiter), to), Result::success);
+  ASSERT_EQ(there.post_send(to, there.descriptor({{0, 4}})), Result::success);
+  here.machine().give_up(from);
+  world.settle();
+  EXPECT_EQ(here.machine().take(from, Side::receive).result, Result::not_done);
+  // They are there for the connection that is made.
+  const std::uint32_t last = there.make_vi();
+  there.write(0, "abcdefgh");
+  join(world, here, from, there, last);
+  for (int i = 0; i != 2; ++i) ASSERT_EQ(there.post_send(last, there.descriptor({{0, 8}})), Result::success);
+  world.settle();
+  Descriptor* done = nullptr;
+  EXPECT_EQ(here.done(from, Side::receive, &done), kReceived);
+  EXPECT_EQ(done, one);
+  EXPECT_EQ(here.done(from, Side::receive, &done), kReceived);
+  EXPECT_EQ(done, two);
+  EXPECT_EQ(here.text(0, 16), "abcdefghabcdefgh");
+}
+
 TEST_F(ViMachine, gives_each_of_those_who_wait_at_an_address_one_request) {
   const Address address = Address::of(1, std::as_bytes(std::span{"both", 4}));
   const std::uint32_t waiters[] = {there.machine().add_waiter(address), there.machine().add_waiter(address)};

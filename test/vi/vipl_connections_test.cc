@@ -192,16 +192,23 @@ TEST_F(Vipl, everything_comes_back_flushed_when_the_other_process_is_killed) {
   EXPECT_EQ(one.wait(), 0);
 }
 
-TEST_F(Vipl, wakes_who_waits_for_a_receive_when_nobody_has_connected) {
+TEST_F(Vipl, wakes_who_waits_for_a_receive_when_the_vi_is_disconnected_and_not_when_it_asks_in_vain) {
   in_child([&] {
     Opened opened(device());
     VIP_VI_HANDLE vi = opened.make_vi();
     ASSERT_EQ(VipPostRecv(vi, opened.descriptor(0, 64), opened.handle), VIP_SUCCESS);
-    std::thread sleeping([&] { EXPECT_EQ(opened.received(vi), kReceived | VIP_STATUS_DESC_FLUSHED_ERROR); });
+    std::atomic<bool> woken{false};
+    std::thread sleeping([&] {
+      EXPECT_EQ(opened.received(vi), kReceived | VIP_STATUS_DESC_FLUSHED_ERROR);
+      woken = true;
+    });
     NetAddress own(opened.nic, "one"), asked(opened.nic, "nobody");
     VIP_VI_ATTRIBUTES other;
     EXPECT_EQ(VipConnectPeerRequest(vi, own.get(), asked.get(), 20), VIP_SUCCESS);
     EXPECT_EQ(VipConnectPeerWait(vi, &other), VIP_TIMEOUT);
+    EXPECT_EQ(VipConnectRequest(vi, own.get(), asked.get(), kWait, &other), VIP_NO_MATCH);
+    EXPECT_FALSE(woken) << "the receive is there for whoever connects";
+    EXPECT_EQ(VipDisconnect(vi), VIP_SUCCESS);
     sleeping.join();
   });
 }
