@@ -25,6 +25,14 @@ extern "C" {
 #define VIP_API_
 #endif
 
+/* Marks of parameters, which programs use in declarations of their own. */
+#ifndef IN
+#define IN
+#endif
+#ifndef OUT
+#define OUT
+#endif
+
 /* --- plain types */
 
 typedef void* VIP_PVOID;
@@ -37,7 +45,9 @@ typedef uint32_t VIP_UINT32;
 typedef uint64_t VIP_UINT64;
 typedef char VIP_CHAR;
 typedef unsigned char VIP_UCHAR;
+typedef short VIP_SHORT;
 typedef unsigned short VIP_USHORT;
+typedef long VIP_LONG;
 typedef unsigned long VIP_ULONG;
 typedef int VIP_BOOLEAN;
 
@@ -49,6 +59,7 @@ typedef int VIP_BOOLEAN;
 typedef union {
   VIP_UINT64 AddressBits;
   VIP_PVOID Address;
+  struct _VIP_DESCRIPTOR* Descriptor;
 } VIP_PVOID64;
 
 /* --- handles */
@@ -59,7 +70,7 @@ typedef VIP_PVOID VIP_CQ_HANDLE;
 typedef VIP_PVOID VIP_CONN_HANDLE;
 typedef VIP_PVOID VIP_PROTECTION_HANDLE;
 typedef VIP_UINT32 VIP_MEM_HANDLE; /* also goes to other processes, for RDMA */
-typedef VIP_ULONG VIP_QOS;
+typedef VIP_PVOID VIP_QOS;         /* compared, and nothing else */
 typedef VIP_UINT16 VIP_RELIABILITY_LEVEL;
 
 /* --- answers */
@@ -144,22 +155,22 @@ typedef union {
   VIP_DATA_SEGMENT Local;
 } VIP_DESCRIPTOR_SEGMENT;
 
-/* More segments may follow, up to 252 of them. */
-VIP_ANONYMOUS_ typedef struct VIP_ALIGNED_ VIP_DESCRIPTOR_ {
+/* More segments may follow, up to 252 of them. Where there is `Data`, an address segment is a cast of it. */
+VIP_ANONYMOUS_ typedef struct VIP_ALIGNED_ _VIP_DESCRIPTOR {
   VIP_ANONYMOUS_ union {
     VIP_CONTROL_SEGMENT CS;
     VIP_CONTROL_SEGMENT Control;
   };
   VIP_ANONYMOUS_ union {
     VIP_DESCRIPTOR_SEGMENT DS[2];
-    VIP_DESCRIPTOR_SEGMENT Data[2];
+    VIP_DATA_SEGMENT Data[2];
   };
 } VIP_DESCRIPTOR;
 
 /* --- addresses */
 
 /* The host's address and behind it the discriminator. */
-typedef struct {
+typedef struct _VIP_NET_ADDRESS {
   VIP_UINT16 HostAddressLen;
   VIP_UINT16 DiscriminatorLen;
   VIP_UINT8 HostAddress[1];
@@ -178,7 +189,7 @@ typedef enum {
   VIP_STATE_ERROR = 3
 } VIP_VI_STATE;
 
-typedef struct {
+typedef struct _VIP_VI_ATTRIBUTES {
   VIP_RELIABILITY_LEVEL ReliabilityLevel;
   VIP_ULONG MaxTransferSize;
   VIP_QOS QoS;
@@ -187,13 +198,13 @@ typedef struct {
   VIP_BOOLEAN EnableRdmaRead;
 } VIP_VI_ATTRIBUTES;
 
-typedef struct {
+typedef struct _VIP_MEM_ATTRIBUTES {
   VIP_PROTECTION_HANDLE Ptag;
   VIP_BOOLEAN EnableRdmaWrite;
   VIP_BOOLEAN EnableRdmaRead;
 } VIP_MEM_ATTRIBUTES;
 
-typedef struct {
+typedef struct _VIP_NIC_ATTRIBUTES {
   VIP_CHAR Name[64];
   VIP_ULONG HardwareVersion;
   VIP_ULONG ProviderVersion;
@@ -212,20 +223,20 @@ typedef struct {
   VIP_ULONG MaxTransferSize;
   VIP_ULONG NativeMTU;
   VIP_ULONG MaxPtags;
-  VIP_UINT16 ReliabilityLevelSupport;
-  VIP_UINT16 RDMAReadSupport;
+  VIP_RELIABILITY_LEVEL ReliabilityLevelSupport;
+  VIP_RELIABILITY_LEVEL RDMAReadSupport;
 } VIP_NIC_ATTRIBUTES;
 
 /* --- errors that no call answers */
 
-typedef enum {
+typedef enum _VIP_RESOURCE_CODE {
   VIP_RESOURCE_NIC = 0,
   VIP_RESOURCE_VI = 1,
   VIP_RESOURCE_CQ = 2,
   VIP_RESOURCE_DESCRIPTOR = 3
 } VIP_RESOURCE_CODE;
 
-typedef enum {
+typedef enum _VIP_ERROR_CODE {
   VIP_ERROR_POST_DESC = 0,
   VIP_ERROR_CONN_LOST = 1,
   VIP_ERROR_RECVQ_EMPTY = 2,
@@ -239,7 +250,7 @@ typedef enum {
   VIP_ERROR_CATASTROPHIC = 10
 } VIP_ERROR_CODE;
 
-typedef struct {
+typedef struct _VIP_ERROR_DESCRIPTOR {
   VIP_NIC_HANDLE NicHandle;
   VIP_VI_HANDLE ViHandle;
   VIP_CQ_HANDLE CQHandle;
@@ -249,21 +260,31 @@ typedef struct {
   VIP_ERROR_CODE ErrorCode;
 } VIP_ERROR_DESCRIPTOR;
 
+/* --- handlers, which run in a thread of the library's own */
+
+typedef void (*VIP_ERROR_HANDLER)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR* ErrorDesc);
+typedef void (*VIP_VI_CALLBACK)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                VIP_DESCRIPTOR* DescriptorPtr);
+typedef void (*VIP_CQ_CALLBACK)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                VIP_BOOLEAN RecvQueue);
+
 /* --- the NIC */
 
 VIP_API_ VIP_RETURN VipOpenNic(const VIP_CHAR* DeviceName, VIP_NIC_HANDLE* NicHandle);
 VIP_API_ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle);
 VIP_API_ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES* Attributes);
-/* A null handler: none. It runs in a thread of the library's own. */
-VIP_API_ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
-                                     void (*Handler)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR* ErrorDesc));
+/* A null handler: none. */
+VIP_API_ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context, VIP_ERROR_HANDLER Handler);
 
-#define VIP_SMI_AUTODISCOVERY 1
+/* Hosts whose NICs can be asked for: this one, and with one hop or more the others of the cluster. The caller
+ * gives places, each with room for a host's address. */
+#define VIP_SMI_AUTODISCOVERY 1UL
 typedef struct {
   VIP_ULONG NumberOfHops;
-  VIP_NET_ADDRESS* ADAddrArray;
-  VIP_ULONG NumAdAddrs;
+  VIP_NET_ADDRESS** ADAddrArray;
+  VIP_ULONG NumAdAddrs; /* in: places; out: hosts that there are */
 } VIP_AUTODISCOVERY_LIST;
+/* Writes as many addresses as there are places; if there are more hosts, it answers VIP_ERROR_RESOURCE. */
 VIP_API_ VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG InfoType,
                                                  VIP_PVOID SysManInfo);
 
@@ -316,13 +337,9 @@ VIP_API_ VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR** Descrip
 VIP_API_ VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR** DescriptorPtr);
 VIP_API_ VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR** DescriptorPtr);
 VIP_API_ VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR** DescriptorPtr);
-/* Handlers of the Notify calls are called once, in a thread of the library's own. */
-VIP_API_ VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
-                                  void (*Handler)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle,
-                                                  VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR* DescriptorPtr));
-VIP_API_ VIP_RETURN VipRecvNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
-                                  void (*Handler)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle,
-                                                  VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR* DescriptorPtr));
+/* Handlers of the Notify calls are called once. */
+VIP_API_ VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context, VIP_VI_CALLBACK Handler);
+VIP_API_ VIP_RETURN VipRecvNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context, VIP_VI_CALLBACK Handler);
 
 /* --- completion queues */
 
@@ -332,9 +349,7 @@ VIP_API_ VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount);
 VIP_API_ VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE* ViHandle, VIP_BOOLEAN* RecvQueue);
 VIP_API_ VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE* ViHandle,
                               VIP_BOOLEAN* RecvQueue);
-VIP_API_ VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
-                                void (*Handler)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle,
-                                                VIP_VI_HANDLE ViHandle, VIP_BOOLEAN RecvQueue));
+VIP_API_ VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context, VIP_CQ_CALLBACK Handler);
 /* An extension of Hamlyn's: VipCQDone, and VipSendDone or VipRecvDone of what it found, in one call. */
 VIP_API_ VIP_RETURN VipCQTake(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE* ViHandle, VIP_BOOLEAN* RecvQueue,
                               VIP_DESCRIPTOR** DescriptorPtr);

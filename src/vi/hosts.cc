@@ -127,4 +127,12 @@ std::optional<std::string> name_of_node(const Hosts& hosts, std::uint64_t node) 
   return leads_back ? name : member->address;
 }
 
+std::vector<std::uint64_t> nodes_within(const Hosts& hosts, std::uint64_t hops) {
+  std::vector<std::uint64_t> out{hosts.own};
+  if (hops == 0) return out;
+  for (const Membership::Node& each : members_of(hosts))
+    if (each.state == Membership::State::alive) out.push_back(each.id);
+  return out;
+}
+
 }  // namespace hamlyn::internal_::vi

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/namespaces.h"
 
@@ -20,5 +21,8 @@ struct Hosts {
 std::optional<std::uint64_t> node_called(const Hosts& hosts, const std::string& name);
 // Finds a name by which `node_called` finds that node. Likewise.
 std::optional<std::string> name_of_node(const Hosts& hosts, std::uint64_t node);
+// Numbers of this host's node, first, and with one hop or more of the nodes that its cluster has alive.
+// Likewise.
+std::vector<std::uint64_t> nodes_within(const Hosts& hosts, std::uint64_t hops);
 
 }  // namespace hamlyn::internal_::vi

@@ -7,7 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/namespaces.h"
 #include "hamlyn/vi/nic.h"
@@ -46,6 +49,12 @@ std::optional<Address> address_of(const VIP_NET_ADDRESS* from) noexcept {
   return Address::of(host, {bytes + from->HostAddressLen, from->DiscriminatorLen});
 }
 
+void put_host(std::uint64_t host, VIP_NET_ADDRESS* to) noexcept {
+  to->HostAddressLen = kAddressBytes;
+  to->DiscriminatorLen = 0;
+  std::memcpy(reinterpret_cast<std::byte*>(to) + offsetof(VIP_NET_ADDRESS, HostAddress), &host, sizeof host);
+}
+
 // As much of it as programs have room for.
 void put_address(const Address& from, VIP_NET_ADDRESS* to) noexcept {
   auto* const bytes = reinterpret_cast<std::byte*>(to) + offsetof(VIP_NET_ADDRESS, HostAddress);
@@ -61,7 +70,7 @@ std::optional<ViAttributes> attributes_of(const VIP_VI_ATTRIBUTES& from, const N
   if (!tag) return std::nullopt;
   return ViAttributes{static_cast<Reliability>(from.ReliabilityLevel),
                       from.MaxTransferSize,
-                      from.QoS,
+                      reinterpret_cast<std::uintptr_t>(from.QoS),
                       *tag,
                       from.EnableRdmaWrite != 0,
                       from.EnableRdmaRead != 0};
@@ -72,7 +81,7 @@ void put_attributes(const ViAttributes& from, const Named& nic, VIP_VI_ATTRIBUTE
   *to = {};
   to->ReliabilityLevel = static_cast<VIP_RELIABILITY_LEVEL>(from.reliability);
   to->MaxTransferSize = from.max_transfer;
-  to->QoS = from.qos;
+  to->QoS = reinterpret_cast<VIP_QOS>(static_cast<std::uintptr_t>(from.qos));
   to->Ptag = nic.handle(Kind::tag, from.tag);
   to->EnableRdmaWrite = from.rdma_write ? VIP_TRUE : VIP_FALSE;
   to->EnableRdmaRead = from.rdma_read ? VIP_TRUE : VIP_FALSE;
@@ -128,9 +137,7 @@ VIP_RETURN with_memory(What what) noexcept {
 
 // --- calls of which there are two
 
-using DescriptorHandler = void(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR*);
-
-VIP_RETURN notify(VIP_VI_HANDLE vi, VIP_PVOID context, DescriptorHandler* handler,
+VIP_RETURN notify(VIP_VI_HANDLE vi, VIP_PVOID context, VIP_VI_CALLBACK handler,
                   Result (Nic::*ask)(std::uint32_t, Nic::Handler) noexcept) noexcept {
   const Named named = find(vi, Kind::vi);
   if (!named || handler == nullptr) return VIP_INVALID_PARAMETER;
@@ -222,8 +229,7 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE nic, VIP_NIC_ATTRIBUTES* out) {
   return VIP_SUCCESS;
 }
 
-VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE nic, VIP_PVOID context,
-                            void (*handler)(VIP_PVOID, VIP_ERROR_DESCRIPTOR*)) {
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE nic, VIP_PVOID context, VIP_ERROR_HANDLER handler) {
   const Named named = find(nic, Kind::nic);
   if (!named) return VIP_INVALID_PARAMETER;
   if (handler == nullptr) return answer(named.nic().on_error(nullptr));
@@ -235,8 +241,19 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE nic, VIP_PVOID context,
   });
 }
 
-VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE nic, VIP_ULONG, VIP_PVOID out) {
-  return !find(nic, Kind::nic) || out == nullptr ? VIP_INVALID_PARAMETER : VIP_ERROR_NOT_SUPPORTED;
+VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE nic, VIP_ULONG type, VIP_PVOID out) {
+  const Named named = find(nic, Kind::nic);
+  if (!named || type != VIP_SMI_AUTODISCOVERY || out == nullptr) return VIP_INVALID_PARAMETER;
+  auto& list = *static_cast<VIP_AUTODISCOVERY_LIST*>(out);
+  if (list.NumAdAddrs != 0 && list.ADAddrArray == nullptr) return VIP_INVALID_PARAMETER;
+  return with_memory([&] {
+    const std::vector<std::uint64_t> hosts = nodes_within(hosts_of(named), list.NumberOfHops);
+    const VIP_ULONG places = std::exchange(list.NumAdAddrs, hosts.size());
+    const std::span to(list.ADAddrArray, std::min<std::size_t>(places, hosts.size()));
+    if (std::ranges::count(to, nullptr) != 0) return VIP_INVALID_PARAMETER;
+    for (std::size_t i = 0; i != to.size(); ++i) put_host(hosts[i], to[i]);
+    return places < hosts.size() ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
+  });
 }
 
 // --- memory
@@ -430,11 +447,11 @@ VIP_RETURN VipRecvWait(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR** out
   return put(named.nic().receive_wait(named.number, time_of(timeout)), out);
 }
 
-VIP_RETURN VipSendNotify(VIP_VI_HANDLE vi, VIP_PVOID context, DescriptorHandler* handler) {
+VIP_RETURN VipSendNotify(VIP_VI_HANDLE vi, VIP_PVOID context, VIP_VI_CALLBACK handler) {
   return notify(vi, context, handler, &Nic::send_notify);
 }
 
-VIP_RETURN VipRecvNotify(VIP_VI_HANDLE vi, VIP_PVOID context, DescriptorHandler* handler) {
+VIP_RETURN VipRecvNotify(VIP_VI_HANDLE vi, VIP_PVOID context, VIP_VI_CALLBACK handler) {
   return notify(vi, context, handler, &Nic::receive_notify);
 }
 
@@ -472,8 +489,7 @@ VIP_RETURN VipCQWait(VIP_CQ_HANDLE queue, VIP_ULONG timeout, VIP_VI_HANDLE* vi, 
   return put(named.nic().queue_wait(named.number, time_of(timeout)), named, vi, receive);
 }
 
-VIP_RETURN VipCQNotify(VIP_CQ_HANDLE queue, VIP_PVOID context,
-                       void (*handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_BOOLEAN)) {
+VIP_RETURN VipCQNotify(VIP_CQ_HANDLE queue, VIP_PVOID context, VIP_CQ_CALLBACK handler) {
   const Named named = find(queue, Kind::queue);
   if (!named || handler == nullptr) return VIP_INVALID_PARAMETER;
   return with_memory([&] {

@@ -14,6 +14,7 @@ IS(status, offsetof(VIP_CONTROL_SEGMENT, Status) == 28);
 IS(counts, offsetof(VIP_CONTROL_SEGMENT, SegCount) == 12 && offsetof(VIP_CONTROL_SEGMENT, Control) == 14);
 IS(handle, sizeof(VIP_MEM_HANDLE) == 4 && sizeof(VIP_PVOID64) == 8);
 IS(address, offsetof(VIP_NET_ADDRESS, HostAddress) == 4);
+IS(quality, sizeof(VIP_QOS) == sizeof(void*));
 IS(name, sizeof(((VIP_NIC_ATTRIBUTES*)0)->Name) == 64);
 IS(operations, VIP_CONTROL_OP_SENDRECV == 0 && VIP_CONTROL_OP_RDMAWRITE == 1 && VIP_CONTROL_OP_RDMAREAD == 2);
 IS(control, VIP_CONTROL_IMMEDIATE == 4 && VIP_CONTROL_QFENCE == 8);
@@ -41,10 +42,17 @@ IS(errors, VIP_ERROR_POST_DESC == 0 && VIP_ERROR_CONN_LOST == 1 && VIP_ERROR_REC
 IS(both_names, offsetof(VIP_DESCRIPTOR, CS) == offsetof(VIP_DESCRIPTOR, Control) &&
                    offsetof(VIP_DESCRIPTOR, DS) == offsetof(VIP_DESCRIPTOR, Data));
 
+/* Names of types and marks that programs declare their own functions with. */
+struct _VIP_DESCRIPTOR* tagged(IN struct _VIP_NET_ADDRESS* address, OUT struct _VIP_ERROR_DESCRIPTOR* error);
+extern VIP_ERROR_HANDLER an_error_handler;
+extern VIP_VI_CALLBACK a_vi_callback;
+extern VIP_CQ_CALLBACK a_cq_callback;
+
 VIP_RETURN of_both_families(VIP_VI_HANDLE vi, VIP_DESCRIPTOR* descriptor, VIP_MEM_HANDLE handle);
 VIP_RETURN of_both_families(VIP_VI_HANDLE vi, VIP_DESCRIPTOR* descriptor, VIP_MEM_HANDLE handle) {
   descriptor->Control.SegCount = 1;
-  descriptor->CS.Length = descriptor->Data[0].Local.Length = 4;
-  descriptor->DS[0].Local.Handle = handle;
+  descriptor->CS.Length = descriptor->Data[0].Length = 4;
+  descriptor->DS[0].Local.Handle = descriptor->Data[1].Handle = handle;
+  descriptor->Control.Next.Descriptor = descriptor;
   return VipPostSend(vi, descriptor, handle);
 }

@@ -109,10 +109,65 @@ TEST_F(Vipl, answers_invalid_parameter_for_null_closed_and_other_handles) {
     EXPECT_EQ(VipConnectRequest(vi, own.get(), nullptr, 1, &vi_attributes), VIP_INVALID_PARAMETER);
     EXPECT_EQ(VipCreateCQ(opened.nic, 0, &queue_out), VIP_INVALID_PARAMETER);
     EXPECT_EQ(VipRegisterMem(opened.nic, nullptr, 64, &memory_attributes, &handle), VIP_INVALID_PARAMETER);
-    EXPECT_EQ(VipQuerySystemManagementInfo(opened.nic, VIP_SMI_AUTODISCOVERY, &something),
-              VIP_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(VipQuerySystemManagementInfo(opened.nic, VIP_SMI_AUTODISCOVERY, nullptr),
+              VIP_INVALID_PARAMETER);
     asked.get()->DiscriminatorLen = 65;
     EXPECT_EQ(VipConnectRequest(vi, own.get(), asked.get(), 1, &vi_attributes), VIP_INVALID_PARAMETER);
+  });
+}
+
+// What VipQuerySystemManagementInfo says of hosts, with so many places for them.
+class Discovered {
+ public:
+  explicit Discovered(VIP_ULONG places, VIP_ULONG hops = 1) {
+    for (std::size_t i = 0; i != kMost; ++i) places_[i] = reinterpret_cast<VIP_NET_ADDRESS*>(bytes_[i]);
+    std::memset(bytes_, 0xFF, sizeof bytes_);
+    list = {hops, places_, places};
+  }
+  VIP_RETURN ask(VIP_NIC_HANDLE nic) {
+    return VipQuerySystemManagementInfo(nic, VIP_SMI_AUTODISCOVERY, &list);
+  }
+  bool written(std::size_t at) const { return places_[at]->HostAddressLen != 0xFFFF; }
+  std::uint64_t host(std::size_t at) const {
+    EXPECT_EQ(places_[at]->HostAddressLen, 8);
+    EXPECT_EQ(places_[at]->DiscriminatorLen, 0);
+    std::uint64_t out = 0;
+    std::memcpy(&out, places_[at]->HostAddress, sizeof out);
+    return out;
+  }
+
+  static constexpr std::size_t kMost = 4;
+  VIP_AUTODISCOVERY_LIST list{};
+
+ private:
+  alignas(8) unsigned char bytes_[kMost][16];
+  VIP_NET_ADDRESS* places_[kMost];
+};
+
+TEST_F(Vipl, discovers_the_host_where_it_is) {
+  in_child([&] {
+    Opened opened(device());
+    NetAddress own(opened.nic);
+    Discovered found(4, 0);
+    ASSERT_EQ(found.ask(opened.nic), VIP_SUCCESS);
+    EXPECT_EQ(found.list.NumAdAddrs, 1u);
+    std::uint64_t host = 0;
+    std::memcpy(&host, own.get()->HostAddress, sizeof host);
+    EXPECT_EQ(found.host(0), host);
+    EXPECT_FALSE(found.written(1)) << "nothing is written behind what there is";
+    Discovered counted(0, 0);
+    counted.list.ADAddrArray = nullptr;
+    EXPECT_EQ(counted.ask(opened.nic), VIP_ERROR_RESOURCE);
+    EXPECT_EQ(counted.list.NumAdAddrs, 1u) << "how many there are is told nevertheless";
+    Discovered nowhere(1, 0);
+    nowhere.list.ADAddrArray = nullptr;
+    EXPECT_EQ(nowhere.ask(opened.nic), VIP_INVALID_PARAMETER);
+    Discovered hole(1, 0);
+    hole.list.ADAddrArray[0] = nullptr;
+    EXPECT_EQ(hole.ask(opened.nic), VIP_INVALID_PARAMETER);
+    EXPECT_EQ(VipQuerySystemManagementInfo(opened.nic, VIP_SMI_AUTODISCOVERY + 1, &found.list),
+              VIP_INVALID_PARAMETER)
+        << "there is one kind";
   });
 }
 
@@ -191,6 +246,25 @@ TEST_F(FarVipl, finds_other_nodes_of_the_cluster) {
     ASSERT_EQ(VipNSGetHostByName(opened.nic, loopback, found.get(), 0), VIP_SUCCESS);
     std::memcpy(&host, found.get()->HostAddress, 8);
     EXPECT_EQ(host, 2u);
+  });
+}
+
+TEST_F(FarVipl, discovers_other_nodes_of_the_cluster) {
+  in_child([&] {
+    Opened opened(device());
+    Discovered both(4);
+    ASSERT_EQ(both.ask(opened.nic), VIP_SUCCESS);
+    ASSERT_EQ(both.list.NumAdAddrs, 2u);
+    EXPECT_EQ(both.host(0), 1u) << "this host is the first";
+    EXPECT_EQ(both.host(1), 2u);
+    Discovered near(4, 0);
+    ASSERT_EQ(near.ask(opened.nic), VIP_SUCCESS);
+    EXPECT_EQ(near.list.NumAdAddrs, 1u) << "no hop leads to another";
+    Discovered one(1);
+    EXPECT_EQ(one.ask(opened.nic), VIP_ERROR_RESOURCE);
+    EXPECT_EQ(one.list.NumAdAddrs, 2u);
+    EXPECT_EQ(one.host(0), 1u);
+    EXPECT_FALSE(one.written(1)) << "there is no place for it";
   });
 }
 
