@@ -1,5 +1,5 @@
 // Calls over datagrams of the kernel's UDP, on loopback: the classes and stubs of other calls.
-#include "hamlyn/rpc/blast.h"
+#include "hamlyn/rpc/blast_coroutine.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -148,6 +148,34 @@ TEST(Blast, carries_frames_of_each_length_in_packets_and_units_of_any) {
       EXPECT_EQ(client.call<&Calculator::zeros>(length).value().size(), length);
     }
   }
+}
+
+Task ask(rpc::BlastLoop& loop, BlastClient<Calculator>& client, int number, int& answered) {
+  auto result = co_await rpc::call<&Calculator::minus>(loop, client, number, 1);
+  EXPECT_EQ(result.value(), number - 1);
+  auto pending = client.start<&Calculator::square>(3u);
+  if (pending.status() == Status::pending) {
+    auto square = co_await rpc::result(loop, pending);
+    EXPECT_EQ(square.value(), 9u);
+  }
+  ++answered;
+}
+
+TEST(Blast, is_awaited_by_more_tasks_than_may_call) {
+  Calculator calculator;
+  Serving<Calculator> serving(calculator);
+  BlastClient<Calculator> client(serving.server.address()), other(serving.server.address());
+  rpc::BlastLoop loop(client);
+  int answered = 0;
+  for (int i = 0; i < 100; ++i) loop.start(ask(loop, client, i, answered));
+  std::thread beside([&] {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(client.call<&Calculator::minus>(i, 2).value(), i - 2);
+  });
+  loop.run();
+  beside.join();
+  EXPECT_EQ(answered, 100);
+  loop.start(ask(loop, other, 1, answered));
+  EXPECT_EQ(code_of_opening([&] { loop.run(); }), ErrorCode::invalid_argument);
 }
 
 TEST(Blast, is_seen_by_hooks_on_both_sides) {

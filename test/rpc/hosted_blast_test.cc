@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/file_descriptor.h"
-#include "hamlyn/rpc/blast.h"
+#include "hamlyn/rpc/blast_coroutine.h"
 #include "rpc/blast/port.h"
 #include "test/rpc/calculator.h"
 #include "test/rpc/seeds.h"
@@ -218,6 +218,64 @@ TEST(HostedBlast, is_done_once_at_most_when_the_server_dies_and_another_takes_it
     judge(ledger, told);
     EXPECT_EQ(told.size(), 40u);
   });
+}
+
+using Waiting = internal_::rpc::BlastCalls<Ledger>;
+
+// Two calls of each task: awaited from their beginning, and started before.
+Task note(rpc::BlastLoop& loop, const Waiting& calls, std::uint64_t number, int& awaited) {
+  using Started = Waiting::Started<&Ledger::note>;
+  const std::vector<std::byte> data(number * 97 % 6000);
+  auto first = co_await internal_::rpc::await_call<&Ledger::note, Started>(loop, calls, number, data);
+  awaited += first && *first == number + data.size();
+  Started pending = calls.start<&Ledger::note>(number + 1, data);
+  if (pending.status() != Status::pending) co_return;  // as many are under way as may be
+  auto second = co_await rpc::result(loop, pending);
+  awaited += second && *second == number + 1 + data.size();
+}
+
+TEST(HostedBlast, is_awaited_by_more_tasks_than_may_call) {
+  for_each_seed(kRoughSeeds, [&](std::uint64_t seed) {
+    Hosted hosted(simulation::Host::Rules{}, seed);
+    Net net(hosted.host, {1000, seed % 2 == 0 ? 1000u : 200'000u, seed % 3 * 5, seed % 4 * 3});
+    Ledger ledger(hosted.host);
+    int awaited = 0;
+    hosted.add([&](Hosted&) { serve(net, ledger, 3s); });
+    hosted.add([&](Hosted&) {
+      Client<Ledger> client(net, 2, {.calls = 3});
+      const Waiting calls = client.within(10s);
+      rpc::BlastLoop loop(client.core);
+      for (std::uint64_t i = 0; i != 12; ++i) loop.start(note(loop, calls, 10 * i, awaited));
+      loop.run();
+    });
+    hosted.run();
+    EXPECT_GE(awaited, 12);
+    EXPECT_EQ(ledger.done.size(), static_cast<std::size_t>(awaited));
+    for (const auto& [number, times] : ledger.done) EXPECT_EQ(times, 1) << number;
+  });
+}
+
+// A task whose call nobody answers: the server has gone.
+TEST(HostedBlast, sleeps_while_a_task_waits) {
+  Hosted hosted;
+  Net net(hosted.host, {});
+  Ledger ledger(hosted.host);
+  std::uint64_t turns = 0;
+  hosted.add([&](Hosted&) { serve(net, ledger, 500ms); });
+  hosted.add([&](Hosted& all) {
+    Client<Ledger> client(net, 2, {.dead = 8000ms});
+    all.host.pause(1000 * kMillisecond);
+    const Waiting calls = client.within(1h);
+    rpc::BlastLoop loop(client.core);
+    int awaited = 0;
+    loop.start(note(loop, calls, 1, awaited));
+    const std::uint64_t before = all.host.turns();
+    loop.run();
+    turns = all.host.turns() - before;
+    all.expect(awaited == 0, "it was answered");
+  });
+  hosted.run();
+  EXPECT_LT(turns, 300u) << "somebody looks again and again";
 }
 
 TEST(HostedBlast, sleeps_while_nothing_comes) {

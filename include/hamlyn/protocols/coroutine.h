@@ -58,24 +58,17 @@ class Task {
   }
 
  private:
-  friend class Loop;
+  friend class TaskLoop;
   explicit Task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
   std::coroutine_handle<promise_type> frame_;
 };
 
-// A sender whose opening can be begun: StreamSender, LoanSender, TaggedSender.
-template <class Sender>
-concept Begun = requires(Sender& sender) {
-  { sender.opened(std::chrono::nanoseconds{}) } -> std::same_as<Status>;
-};
-
-// Runs tasks, in the thread that calls `run`.
-class Loop {
+// Runs tasks, in the thread that calls `run`. Where it sleeps a loop of each kind says: Loop at a manager,
+// rpc::BlastLoop at a client of calls over datagrams. Threads and owner: as those.
+class TaskLoop {
  public:
-  // Sleeps by this manager: the objects that tasks wait on belong to it.
-  explicit Loop(Manager& manager) : manager_(manager) {}
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
+  TaskLoop(const TaskLoop&) = delete;
+  TaskLoop& operator=(const TaskLoop&) = delete;
 
   // Begins the task with the next turn of `run`; tasks may start others. Throws std::bad_alloc.
   void start(Task task) { tasks_.push_back(std::move(task)); }
@@ -93,52 +86,32 @@ class Loop {
     }
   }
 
-  // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
-  // time-out. What they name must live until they are over.
-  // `open` awaits a sender that was begun, of streams, loans or tagged writes, and answers as its `opened`.
-  template <Begun Sender>
-  auto open(Sender& sender) {
-    return Wait(*this, [&sender] { return sender.opened(std::chrono::nanoseconds{0}); });
-  }
-  auto receive(StreamReceiver& from, Record& out) {
-    return Wait(*this, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
-  }
-  auto receive(DatagramReceiver& from, Datagram& out) {
-    return Wait(*this, [&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
-  }
-  auto send(StreamSender& to, std::span<const std::byte> data) {
-    return Wait(*this, [&to, data] { return opening(to.send(data, std::chrono::nanoseconds{0})); });
-  }
-  auto flush(StreamSender& to) {
-    return Wait(*this, [&to] { return opening(to.flush(std::chrono::nanoseconds{0})); });
-  }
-  auto close(StreamSender& to) {
-    return Wait(*this, [&to] { return opening(to.close(std::chrono::nanoseconds{0})); });
-  }
   // Until `look`, a function of the caller's, returns an optional that is not empty: that value. It is called
   // at once, and whenever something may have changed.
   template <class Look>
   auto await_value(Look look) {
     return Value(*this, std::move(look));
   }
-  // Until a message is no longer pending: its buffer is free.
-  auto sent(Terminus& terminus, SendHandle handle) {
-    return Wait(*this, [&terminus, handle] {
-      const Status status = terminus.status(handle);
-      return status == Status::pending ? Status::timed_out : status;
-    });
+
+ protected:
+  TaskLoop() = default;
+  ~TaskLoop() = default;
+
+  // Sleeps until `ready` says so; asks it at once, and whenever something may have changed.
+  virtual Status sleep_until(const std::function<bool()>& ready) = 0;
+
+  // Until `look` returns another status than timed_out: that. It is called as that of `await_value`.
+  template <class Look>
+  auto await_status(Look look) {
+    return Wait(*this, std::move(look));
   }
 
  private:
-  // A sender that is not open yet has its task wait, as its calls without a time-out do.
-  static Status opening(Status status) noexcept {
-    return status == Status::connecting ? Status::timed_out : status;
-  }
   // Asks `look` again and again; timed_out: not yet.
   template <class Look>
   class Wait {
    public:
-    Wait(Loop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
+    Wait(TaskLoop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
     bool await_ready() {
       status_ = look_();
       return status_ != Status::timed_out;
@@ -149,7 +122,7 @@ class Loop {
     Status await_resume() const noexcept { return status_; }
 
    private:
-    Loop& loop_;
+    TaskLoop& loop_;
     Look look_;
     Status status_ = Status::timed_out;
   };
@@ -157,7 +130,7 @@ class Loop {
   template <class Look>
   class Value {
    public:
-    Value(Loop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
+    Value(TaskLoop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
     bool await_ready() {
       value_ = look_();
       return value_.has_value();
@@ -168,10 +141,11 @@ class Loop {
     auto await_resume() { return std::move(*value_); }
 
    private:
-    Loop& loop_;
+    TaskLoop& loop_;
     Look look_;
     std::invoke_result_t<Look&> value_;
   };
+
   struct Waiting {
     std::coroutine_handle<> frame;
     std::function<bool()> look;
@@ -216,19 +190,73 @@ class Loop {
       for (Waiting& each : waiting_) any |= each.ready = each.look();
       return any;
     };
-    const Status status = manager_.interface().wait_any(any_ready, std::chrono::nanoseconds::max());
+    const Status status = sleep_until(any_ready);
     if (status == Status::cancelled) throw Error(ErrorCode::cancelled, "cancelled while all tasks waited");
     if (status == Status::invalid)
       throw Error(ErrorCode::invalid_argument, "tasks cannot wait inside process_arrival");
     if (status == Status::forked)
-      throw Error(ErrorCode::forked, "a forked child has no manager: make a new one");
+      throw Error(ErrorCode::forked, "a forked child has nothing of its parent's: make it anew");
   }
 
-  Manager& manager_;
   std::vector<Task> tasks_;
   std::size_t begun_ = 0;  // of them
   std::vector<Waiting> waiting_;
   bool moved_ = false;
+};
+
+// A sender whose opening can be begun: StreamSender, LoanSender, TaggedSender.
+template <class Sender>
+concept Begun = requires(Sender& sender) {
+  { sender.opened(std::chrono::nanoseconds{}) } -> std::same_as<Status>;
+};
+
+// Runs tasks that wait for objects of a manager. Threads: the loop and its tasks belong to the thread that
+// runs it. Owner: who made it; the manager, and whatever tasks name, are there for longer.
+class Loop final : public TaskLoop {
+ public:
+  // Sleeps by this manager: the objects that tasks wait on belong to it.
+  explicit Loop(Manager& manager) : manager_(manager) {}
+
+  // Awaitables: `receive`, `send`, `flush` and `close` are as the calls of the same names, without a
+  // time-out. What they name must live until they are over.
+  // `open` awaits a sender that was begun, of streams, loans or tagged writes, and answers as its `opened`.
+  template <Begun Sender>
+  auto open(Sender& sender) {
+    return await_status([&sender] { return sender.opened(std::chrono::nanoseconds{0}); });
+  }
+  auto receive(StreamReceiver& from, Record& out) {
+    return await_status([&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
+  }
+  auto receive(DatagramReceiver& from, Datagram& out) {
+    return await_status([&from, &out] { return from.receive(out, std::chrono::nanoseconds{0}); });
+  }
+  auto send(StreamSender& to, std::span<const std::byte> data) {
+    return await_status([&to, data] { return opening(to.send(data, std::chrono::nanoseconds{0})); });
+  }
+  auto flush(StreamSender& to) {
+    return await_status([&to] { return opening(to.flush(std::chrono::nanoseconds{0})); });
+  }
+  auto close(StreamSender& to) {
+    return await_status([&to] { return opening(to.close(std::chrono::nanoseconds{0})); });
+  }
+  // Until a message is no longer pending: its buffer is free.
+  auto sent(Terminus& terminus, SendHandle handle) {
+    return await_status([&terminus, handle] {
+      const Status status = terminus.status(handle);
+      return status == Status::pending ? Status::timed_out : status;
+    });
+  }
+
+ private:
+  // A sender that is not open yet has its task wait, as its calls without a time-out do.
+  static Status opening(Status status) noexcept {
+    return status == Status::connecting ? Status::timed_out : status;
+  }
+  Status sleep_until(const std::function<bool()>& ready) override {
+    return manager_.interface().wait_any([&ready] { return ready(); }, std::chrono::nanoseconds::max());
+  }
+
+  Manager& manager_;
 };
 
 }  // namespace hamlyn

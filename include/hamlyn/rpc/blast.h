@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -113,6 +114,9 @@ class BlastClientCore {
   bool has(std::size_t place) const noexcept;
   Ending start(std::size_t place, std::span<const std::byte> frame, Terms& terms, bool wait) noexcept;
   Ending finish(hamlyn::rpc::CallId call, std::chrono::nanoseconds timeout, Landing& into) noexcept;
+  // Moves packets until `ready`, which looks at calls, says that it may end. ok, cancelled (nobody can wait
+  // here), forked.
+  Status wait_any(const std::function<bool()>& ready);
   void cancel(hamlyn::rpc::CallId call) noexcept;
   void forget(hamlyn::rpc::CallId call) noexcept;
   hamlyn::rpc::Fate settle(hamlyn::rpc::CallId call, std::chrono::nanoseconds timeout) noexcept;
@@ -244,6 +248,8 @@ class BlastClient {
     return core_.settle(call, timeout);
   }
 
+  // For loops.
+  internal_::rpc::BlastClientCore& core() noexcept { return core_; }
   // Calls under way at most.
   std::size_t calls() const noexcept { return core_.calls(); }
   // Packets that came and were not taken: late, twice, made up.

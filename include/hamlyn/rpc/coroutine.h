@@ -16,32 +16,49 @@
 
 namespace hamlyn {
 
+namespace internal_::rpc {
+
+// Awaits the result of a call that was started.
+template <class Returned, class After, class Core>
+auto await_result(TaskLoop& loop, hamlyn::rpc::Pending<Returned, After, Core>& pending) {
+  using Result = hamlyn::rpc::Result<Returned>;
+  return loop.await_value([&pending] {
+    Result out = pending.wait(std::chrono::nanoseconds{0});
+    const bool over = out.status() != Status::timed_out;
+    return over ? std::optional<Result>(std::move(out)) : std::nullopt;
+  });
+}
+
+// Has `calls` start a call, once a stack is free, and awaits its result.
+template <auto kFunction, class Started, class Calls, class... Given>
+auto await_call(TaskLoop& loop, Calls& calls, Given... arguments) {
+  using Result = hamlyn::rpc::Result<typename ShapeAt<kFunction>::Result>;
+  return loop.await_value([&calls, arguments..., pending = std::optional<Started>()]() mutable {
+    std::optional<Result> out;
+    if (!pending || pending->status() == Status::queue_full)
+      pending.emplace(calls.template start<kFunction>(arguments...));
+    if (pending->status() == Status::queue_full) return out;
+    Result now = pending->wait(std::chrono::nanoseconds{0});
+    if (now.status() != Status::timed_out) out.emplace(std::move(now));
+    return out;
+  });
+}
+
+}  // namespace internal_::rpc
+
 namespace rpc {
 
 // Awaits the result of a call that was started. It answers as Pending::wait without a time-out.
 template <class Returned, class After>
 auto result(Loop& loop, Pending<Returned, After>& pending) {
-  return loop.await_value([&pending] {
-    Result<Returned> out = pending.wait(std::chrono::nanoseconds{0});
-    const bool over = out.status() != Status::timed_out;
-    return over ? std::optional<Result<Returned>>(std::move(out)) : std::nullopt;
-  });
+  return internal_::rpc::await_result(loop, pending);
 }
 
 // Calls, and awaits the result; while all stacks are in use it waits for one.
 template <auto kFunction, class Type, class Hooks, class... Given>
 auto call(Loop& loop, Client<Type, Hooks>& client, Given... arguments) {
-  using Returned = typename internal_::rpc::ShapeAt<kFunction>::Result;
   using Started = typename Calls<Type, Hooks>::template Started<kFunction>;
-  return loop.await_value([&client, arguments..., pending = std::optional<Started>()]() mutable {
-    std::optional<Result<Returned>> out;
-    if (!pending || pending->status() == Status::queue_full)
-      pending.emplace(client.template start<kFunction>(arguments...));
-    if (pending->status() == Status::queue_full) return out;
-    Result<Returned> now = pending->wait(std::chrono::nanoseconds{0});
-    if (now.status() != Status::timed_out) out.emplace(std::move(now));
-    return out;
-  });
+  return internal_::rpc::await_call<kFunction, Started>(loop, client, std::move(arguments)...);
 }
 
 }  // namespace rpc

@@ -82,6 +82,8 @@ struct BlastClientCore::Inside {
   void hear_standing() noexcept;
   // Under the lock. False: it goes on.
   bool over(CallId call, Landing& into, Ending& out) noexcept;
+  // Looks once.
+  Ending look(CallId call, Landing& into) noexcept;
   // Asks `ready`, under the lock, until it does not say `pending`.
   template <class Ready>
   Status wait(Ready ready, library::Patience& patience) noexcept;
@@ -256,13 +258,51 @@ bool BlastClientCore::Inside::over(CallId call, Landing& into, Ending& out) noex
   return true;
 }
 
+// A look that finds nothing has nobody else look again: it may be repeated without end.
+Ending BlastClientCore::Inside::look(CallId call, Landing& into) noexcept {
+  Ending out;
+  const Guard guard(lock);
+  if (!guard) return ended(Status::forked, Fate::unknown, call);
+  hear_standing();
+  if (!over(call, into, out)) return ended(Status::timed_out, Fate::unknown, call);
+  watch.changed();  // a line is free
+  return out;
+}
+
 Ending BlastClientCore::finish(CallId call, std::chrono::nanoseconds timeout, Landing& into) noexcept {
   Inside& inside = *inside_;
+  if (timeout <= std::chrono::nanoseconds{0}) return inside.look(call, into);
   Ending out;
   library::Patience patience(timeout);
   const auto ready = [&] { return inside.over(call, into, out) ? Status::ok : Status::pending; };
   const Status status = inside.wait(ready, patience);
   return status == Status::ok ? std::move(out) : ended(status, Fate::unknown, call);
+}
+
+// `ready` is asked behind the packets that have come, and not under the lock: it looks at calls, and starts
+// some.
+Status BlastClientCore::wait_any(const std::function<bool()>& ready) {
+  Inside& inside = *inside_;
+  Spin::Round round(inside.spin);
+  for (;;) {
+    std::uint32_t changes = 0;
+    blast::Time due = blast::kNever;
+    {
+      const Guard guard(inside.lock);
+      if (!guard) return Status::forked;
+      inside.hear_standing();
+      changes = inside.watch.changes();
+      due = inside.machine.next();
+    }
+    if (ready()) break;
+    if (round.goes_on()) continue;
+    if (!inside.watch.wait(changes, blast::earlier({}, due))) return Status::cancelled;
+  }
+  round.found();
+  const Guard guard(inside.lock);
+  if (!guard) return Status::forked;
+  inside.watch.changed();  // another thread looks at the port
+  return Status::ok;
 }
 
 void BlastClientCore::cancel(CallId call) noexcept {
