@@ -158,11 +158,13 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
   Notification next;
   while (round.goes_on()) {
     if (queue.poll({&next, 1}) != 0) [[likely]] {
-      if (hear(next, call)) [[likely]] {
+      const Machine::Heard heard = hear(next, call);
+      if (heard == Machine::Heard::call) [[likely]] {
         round.found();
         perform(call);
         return Status::ok;
       }
+      if (heard == Machine::Heard::given_up) return Status::ok;
     }
     {
       const Guard guard(lock);
@@ -174,9 +176,10 @@ Status ServerCore::Inside::serve(std::chrono::nanoseconds timeout) noexcept {
     static_cast<void>(patience.deadline());
     if (patience.left() <= std::chrono::nanoseconds{0}) return serve_standing(round);
   }
-  const Status status = wait_for_call(patience, round.cancels(), call);
+  Machine::Heard heard = Machine::Heard::nothing;
+  const Status status = wait_for_call(patience, round.cancels(), heard, call);
   if (status == Status::timed_out) return serve_standing(round);
-  if (status != Status::ok) return status;
+  if (status != Status::ok || heard != Machine::Heard::call) return status;
   round.found();
   perform(call);
   return Status::ok;
@@ -188,7 +191,9 @@ Status ServerCore::Inside::serve_standing(Spin::Round& round) noexcept {
   Machine::Taken call;
   Notification next;
   for (std::size_t left = queue.capacity(); left != 0 && queue.poll({&next, 1}) != 0; --left) {
-    if (!hear(next, call)) continue;
+    const Machine::Heard heard = hear(next, call);
+    if (heard == Machine::Heard::nothing) continue;
+    if (heard == Machine::Heard::given_up) return Status::ok;
     round.found();
     perform(call);
     return Status::ok;
@@ -202,13 +207,14 @@ Status ServerCore::Inside::serve_standing(Spin::Round& round) noexcept {
 }
 
 Status ServerCore::Inside::wait_for_call(library::Patience& patience, std::uint32_t cancels,
-                                         Machine::Taken& out) noexcept {
+                                         Machine::Heard& heard, Machine::Taken& out) noexcept {
   base::PendingCall<Guard, base::RunLock> pending(lock, calls);
   if (!pending.enter()) return Status::forked;
   const auto look = [&] {
     Notification next;
     for (int left = kMostAtOnce; left != 0 && take_standing(next); --left) {
-      if (hear(next, out)) return Status::ok;
+      heard = hear(next, out);
+      if (heard != Machine::Heard::nothing) return Status::ok;
       if (left == 1) waiting.changed();
     }
     const Guard guard(lock);

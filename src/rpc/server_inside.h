@@ -64,19 +64,21 @@ struct ServerCore::Inside {
          const ServerOptions& asked);
 
   Status serve(std::chrono::nanoseconds timeout) noexcept;
-  Status wait_for_call(library::Patience& patience, std::uint32_t cancels, Machine::Taken& out) noexcept;
+  Status wait_for_call(library::Patience& patience, std::uint32_t cancels, Machine::Heard& heard,
+                       Machine::Taken& out) noexcept;
   // Serves the first call of all that stands there. ok, timed_out.
   __attribute__((noinline)) Status serve_standing(Spin::Round& round) noexcept;
-  __attribute__((always_inline)) bool hear(const Notification& next, Machine::Taken& out) noexcept {
+  __attribute__((always_inline)) Machine::Heard hear(const Notification& next, Machine::Taken& out) noexcept {
     const Guard guard(lock);
-    if (!guard) return false;
+    if (!guard) return Machine::Heard::nothing;
     // However many calls come, what others are owed leaves.
     if (machine.owes() && ++heard_ % kSettleEvery == 0) [[unlikely]]
       machine.settle_owed();
-    if (machine.hear(next, out) == Machine::Heard::call) [[likely]]
-      return true;
+    const Machine::Heard heard = machine.hear(next, out);
+    if (heard == Machine::Heard::call) [[likely]]
+      return heard;
     if (next.kind == Notification::Kind::link_ended) reach.forget_ended();
-    return false;
+    return heard;
   }
   bool take_standing(Notification& out) noexcept;
   __attribute__((always_inline)) void perform(const Machine::Taken& call) noexcept;

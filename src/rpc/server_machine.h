@@ -97,7 +97,8 @@ class ServerMachine {
     std::span<std::byte> frame;  // where it stands
     bool longer = false;         // nothing can be written there
   };
-  enum class Heard : std::uint8_t { nothing, call };
+  // given_up: somebody may wait no longer for a call that is under way. `cancelled` says for which.
+  enum class Heard : std::uint8_t { nothing, call, given_up };
 
   // `first`: the number of the first session. A server in the place of another begins elsewhere, or its
   // clients would be told of the other's calls.
@@ -111,19 +112,22 @@ class ServerMachine {
       if (client != nullptr) [[likely]]
         return begin(*client, next, out);
     }
-    hear_other(next);
-    return Heard::nothing;
+    return hear_other(next);
   }
   // Hears what is no message of a client's.
-  void hear_other(const Notification& next) noexcept {
+  Heard hear_other(const Notification& next) noexcept {
     if (next.kind == Notification::Kind::message) {
       if (next.slot == port_.door()) greet(next.peer, next.word);
+    } else if (next.kind == Notification::Kind::put) {
+      const Client* const client = find(next.slot);
+      return given_up(client != nullptr && client->busy != 0);
     } else if (next.kind == Notification::Kind::link_ended) {
-      end(next.peer);
+      return given_up(end(next.peer));
     } else if (next.kind == Notification::Kind::failed) {
       Client* const client = find(next.slot);
       if (client != nullptr) client->place->arm_long();
     }
+    return Heard::nothing;
   }
 
   // Whether its caller has cancelled it, or cannot hear of it any more.
@@ -307,8 +311,7 @@ class ServerMachine {
       return Heard::nothing;
     }
     client.session = 0;  // it asks no more
-    dismiss(client);
-    return Heard::nothing;
+    return given_up(dismiss(client));
   }
   // count: nothing.
   Refused wrong(const Client& client, const Notification& next, CallBits call,
@@ -440,7 +443,7 @@ class ServerMachine {
       const Ticket& its = client->replies;
       if (its.slot != landing.slot || its.generation != landing.generation || its.key != landing.key)
         continue;
-      dismiss(*client);
+      static_cast<void>(dismiss(*client));  // without an answer it has called nothing
     }
   }
   void keep(std::unique_ptr<Client> client) {
@@ -501,21 +504,28 @@ class ServerMachine {
 
   // --- clients that go
 
-  // The ends of many links may be told as one, of peer 0; and there may be another link since.
-  void end(std::uint64_t peer) noexcept {
+  static Heard given_up(bool some) noexcept { return some ? Heard::given_up : Heard::nothing; }
+  // The ends of many links may be told as one, of peer 0; and there may be another link since. True: calls of
+  // clients that have gone are under way.
+  bool end(std::uint64_t peer) noexcept {
     const auto over = [&](std::uint64_t whose, std::uint64_t link) {
       return (peer == 0 || whose == peer) && (link == 0 || port_.link(whose).serial != link);
     };
     greeters_.end(over);
     owing_ -= std::erase_if(strangers_,
                             [&](const Stranger& each) { return over(each.ticket.interface, each.link); });
+    bool some = false;
     for (auto& client : clients_) {
-      if (client != nullptr && !client->gone && over(client->peer, client->link)) dismiss(*client);
+      if (client != nullptr && !client->gone && over(client->peer, client->link)) some |= dismiss(*client);
     }
+    return some;
   }
-  void dismiss(Client& client) noexcept {
+  // True: calls of it are under way.
+  bool dismiss(Client& client) noexcept {
     let_go(client);
-    if (client.busy == 0) retire(client);
+    if (client.busy != 0) return true;
+    retire(client);
+    return false;
   }
   void let_go(Client& client) noexcept {
     client.gone = true;

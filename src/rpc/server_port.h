@@ -49,7 +49,8 @@ class ServerPort {
                    .places = places_for(stacks),
                    .puts = true,
                    .hold = 0}) {
-      static_cast<void>(stacks_.set_control(Control::never));  // cannot fail: it takes puts
+      // A call that is cancelled is told of. Cannot fail: the slot takes puts.
+      static_cast<void>(stacks_.set_control(Control::always));
       if (longest == 0) return;
       long_.emplace(area_, queue,
                     SlotOptions{.base = first + stacks * stride_of(frame),

@@ -369,6 +369,73 @@ TEST(HostedRpc, ends_in_time_and_tells_the_handler) {
   EXPECT_EQ(begun, 2);
 }
 
+// Keeps each call until nobody waits for it.
+class Desk {
+ public:
+  void ask(rpc::Answer<void> answer) {
+    kept_.push_back(std::move(answer));
+    ++asked_;
+  }
+  void drop_what_was_cancelled() {
+    std::erase_if(kept_, [](const rpc::Answer<void>& each) { return each.cancelled(); });
+  }
+  bool over() const { return asked_ != 0 && kept_.empty(); }
+
+ private:
+  std::vector<rpc::Answer<void>> kept_;
+  int asked_ = 0;
+};
+HAMLYN_RPC(Desk, ask)
+
+enum class Gives { cancel, time, leave, death };
+
+void ask_in_vain(Hosted& all, Gives how) {
+  Interface interface;
+  rpc::Client<Desk> client(interface, "desk");
+  if (how == Gives::time) {
+    all.expect(client.within(100ms).call<&Desk::ask>().status() == Status::timed_out, "it was answered");
+    return all.host.pause(1000 * kMillisecond);  // the server hears of that, not of the end
+  }
+  auto asked = client.start<&Desk::ask>();
+  all.host.pause(100 * kMillisecond);  // the server has it by then
+  if (how == Gives::death) return all.host.pause(1000 * kMillisecond);
+  if (how == Gives::leave) return;
+  asked.cancel();
+  all.expect(asked.wait().cause() == rpc::Cause::unanswered, "the server has not dropped it");
+}
+
+// Sleeps without a timer, and asks its answers only when it was woken.
+void keep_until_nobody_waits(Hosted& all, bool by_descriptor) {
+  Interface interface;
+  Desk desk;
+  rpc::Server<Desk> server(interface, "desk", desk);
+  const int descriptor = by_descriptor ? server.descriptor() : -1;
+  while (all.alive()) {
+    if (!by_descriptor) all.expect(server.serve_one(20s) == Status::ok, "it was not woken");
+    while (by_descriptor && server.serve_one(0s) == Status::ok) {
+    }
+    desk.drop_what_was_cancelled();
+    if (desk.over()) break;
+    if (by_descriptor && !wait_until_readable(descriptor)) return;
+  }
+  static_cast<void>(server.serve_one(100ms));  // what it has said arrives before it goes
+}
+
+TEST(HostedRpc, has_who_owes_an_answer_woken_when_nobody_waits_for_it) {
+  for (std::uint64_t seed = 0; seed != 6; ++seed) {
+    for (const bool by_descriptor : {false, true}) {
+      for (const Gives how : {Gives::cancel, Gives::time, Gives::leave, Gives::death}) {
+        SCOPED_TRACE(testing::Message() << seed << ' ' << by_descriptor << ' ' << static_cast<int>(how));
+        Hosted hosted(rough_rules(seed), seed);
+        hosted.add([&](Hosted& all) { keep_until_nobody_waits(all, by_descriptor); });
+        hosted.add([&](Hosted& all) { ask_in_vain(all, how); });
+        if (how == Gives::death) hosted.kill(2, 300 * kMillisecond);
+        hosted.run();
+      }
+    }
+  }
+}
+
 // Calls itself, through another service and back.
 class Deep {
  public:

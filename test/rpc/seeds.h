@@ -1,6 +1,6 @@
 #pragma once
 // Seeds that a test of calls tries: others each time, and as many as HAMLYN_TEST_RPC_SEEDS says
-// (scripts/soak).
+// (scripts/soak). HAMLYN_TEST_RPC_FIRST names the first one.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,9 @@ template <class Run>
 void for_each_seed(std::uint64_t count, Run run) {
   if (const char* const asked = std::getenv("HAMLYN_TEST_RPC_SEEDS"))
     count = std::strtoull(asked, nullptr, 10);
-  const std::uint64_t first = std::random_device{}();
+  std::uint64_t first = std::random_device{}();
+  if (const char* const named = std::getenv("HAMLYN_TEST_RPC_FIRST"))
+    first = std::strtoull(named, nullptr, 10);
   for (std::uint64_t seed = first; seed != first + count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     run(seed);

@@ -228,6 +228,39 @@ TEST_F(RpcServerMachine, forgets_what_was_cancelled_when_the_next_call_comes) {
   machine.finish(taken, Cause::none, true, {});
 }
 
+TEST_F(RpcServerMachine, says_when_nobody_may_wait_any_more_for_what_is_under_way) {
+  greet(kPeer, greeting());
+  Notification put;
+  put.kind = Notification::Kind::put;
+  put.slot = 10;
+  put.peer = kPeer;
+  EXPECT_EQ(hear(put), Machine::Heard::nothing) << "nothing is under way";
+  ASSERT_EQ(hear(call(kPeer, 10, 1, {.sequence = 1})), Machine::Heard::call);
+  const Machine::Taken running = taken;
+  EXPECT_EQ(hear(put), Machine::Heard::given_up);
+  put.slot = 12;
+  EXPECT_EQ(hear(put), Machine::Heard::nothing) << "of nobody's slot";
+  greet(kOther, greeting());
+  EXPECT_EQ(hear(put), Machine::Heard::nothing) << "that client has called nothing";
+  const CallWord leave{.procedure = static_cast<std::uint16_t>(Own::leave)};
+  EXPECT_EQ(hear(call(kOther, 12, 0, leave)), Machine::Heard::nothing);
+  EXPECT_EQ(hear(call(kPeer, 10, 0, leave)), Machine::Heard::given_up);
+  EXPECT_TRUE(machine.cancelled(running));
+  machine.finish(running, Cause::none, true, {});
+
+  greet(kPeer, greeting(), 2);
+  ASSERT_EQ(hear(call(kPeer, 14, 1, {.sequence = 1})), Machine::Heard::call);
+  port.links[kPeer] = 1000;
+  Notification end;
+  end.kind = Notification::Kind::link_ended;
+  end.peer = kOther;
+  EXPECT_EQ(hear(end), Machine::Heard::nothing);
+  end.peer = kPeer;
+  EXPECT_EQ(hear(end), Machine::Heard::given_up);
+  EXPECT_EQ(hear(end), Machine::Heard::nothing) << "that was said";
+  machine.finish(taken, Cause::none, true, {});
+}
+
 TEST_F(RpcServerMachine, takes_long_frames_and_arms_their_entry_after_the_reply_alone) {
   greet(kPeer, greeting());
   port.long_metadata = {word_of(CallWord{.procedure = 1, .sequence = 1}), 2};

@@ -79,11 +79,13 @@ HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_server_make(hamlyn_interface* interfac
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_server_free(hamlyn_rpc_server* server);
 // Serves in this thread until hamlyn_rpc_stop. ok: it was stopped; cancelled, forked.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_run(hamlyn_rpc_server* server);
-// Waits for one call and serves it. ok, timed_out, cancelled (stopped, too), forked.
+// Waits for one call and serves it. ok: also without one, if somebody may wait no longer for a call whose
+// answer is owed; timed_out, cancelled (stopped, too), forked.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_serve_one(hamlyn_rpc_server* server, int64_t timeout);
 // Has all threads that serve leave, once they have answered what they have begun.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_stop(hamlyn_rpc_server* server);
-// For epoll: readable when there may be a call. Serve until timed_out before going back.
+// For epoll: readable when there may be a call, or somebody may wait no longer for one. Serve until timed_out
+// before going back.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_server_descriptor(hamlyn_rpc_server* server, int* descriptor);
 // Gives the number of clients that there are now.
 HAMLYN_NODISCARD hamlyn_status hamlyn_rpc_server_clients(const hamlyn_rpc_server* server, size_t* clients);

@@ -86,7 +86,8 @@ class [[nodiscard]] Answer {
   Status fail(std::string_view text) noexcept {
     return owed_ ? owed_.fail(Cause::threw, text) : Status::invalid;
   }
-  // As Call::cancelled; true also once it was answered. Nothing else tells of it: ask now and then.
+  // As Call::cancelled; true also once it was answered. A thread in `serve_one` of its server, and whoever
+  // waits at the server's descriptor, is woken when it may have become so, but for time that is over.
   bool cancelled() const noexcept { return !owed_ || owed_.cancelled(); }
 
  private:

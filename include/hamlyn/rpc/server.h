@@ -336,13 +336,14 @@ class Server {
   // Serves calls in this thread until `stop`, or until the interface is cancelled. ok: it was stopped;
   // cancelled, forked.
   Status run() noexcept { return core_.run(); }
-  // Waits for one call and serves it. ok, timed_out (0: one look), cancelled (stopped, too), forked.
+  // Waits for one call and serves it. ok: also without one, if somebody may wait no longer for a call whose
+  // answer is owed; timed_out (0: one look), cancelled (stopped, too), forked.
   Status serve_one(std::chrono::nanoseconds timeout) noexcept { return core_.serve_one(timeout); }
   // Ends `run` and `serve_one` in all threads, once they have answered what they have begun, and from now on.
   void stop() noexcept { core_.stop(); }
 
-  // For epoll: readable when there may be a call. Serve until timed_out before going back. Owned by the
-  // server. Throws Error: system, forked.
+  // For epoll: readable when there may be a call, or somebody may wait no longer for one. Serve until
+  // timed_out before going back. Owned by the server. Throws Error: system, forked.
   int descriptor() { return core_.descriptor(); }
   // Clients that there are now; in a forked child 0.
   std::size_t clients() const noexcept { return core_.clients(); }
