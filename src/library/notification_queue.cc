@@ -85,16 +85,6 @@ __attribute__((noinline)) std::size_t NotificationQueue::look_and_take_posted(No
   return count;
 }
 
-namespace {
-
-// Whether the next packet of the open run seems to be a message by an opening. Each try costs a look at all
-// of it.
-bool next_is_opened(const ShortWay& way) noexcept {
-  return interface::is_opened_write(way.run().link->next_lead());
-}
-
-}  // namespace
-
 // With room for more than one, in an open run, with the lock taken quickly. Looks on behind a message that
 // stood there: others of a stream may, too. Behind one that was waited for, a look would take the next line
 // from the peer, who is about to write there.
@@ -112,7 +102,7 @@ std::size_t NotificationQueue::poll_several(std::span<Notification> out) noexcep
     case ShortWay::Found::nothing:
       break;
     case ShortWay::Found::other:
-      if (!next_is_opened(way) || !way.take_opened(*queue_, out.front())) return poll_other(out);
+      if (!way.take_opened(*queue_, out.front())) return poll_other(out);
       way.rest().answered();
       count = way.take_run(*queue_, out, 1);
       break;
@@ -132,9 +122,7 @@ std::size_t NotificationQueue::poll_other(std::span<Notification> out) noexcept 
   Engine& engine = interface_.engine();
   ShortWay& way = engine.short_way();
   std::size_t count = 1;
-  const bool taken =
-      next_is_opened(way) ? way.take_opened(*queue_, out.front()) : way.take_block(*queue_, out.front());
-  if (taken) [[likely]] {
+  if (way.take_opened(*queue_, out.front()) || way.take_block(*queue_, out.front())) [[likely]] {
     way.rest().answered();
   } else {
     count = look_and_take(out, 0, true);

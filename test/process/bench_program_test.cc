@@ -38,7 +38,9 @@ TEST_F(BenchProgram, MeasuresInRoundsAndJudges) {
 TEST_F(BenchProgram, ListsWithoutMeasuring) {
   const Finished finished = run({"--list", "--only", "limit\\..*\\.oneway"});
   EXPECT_EQ(finished.status, 0);
-  EXPECT_EQ(finished.out, "limit.cacheline.oneway\nlimit.wake.oneway\nlimit.wake.long.oneway\n");
+  EXPECT_EQ(
+      finished.out,
+      "limit.cacheline.oneway\nlimit.wake.oneway\nlimit.wake.long.oneway\nlimit.wake.computing.oneway\n");
   EXPECT_EQ(run({"--list"}).out, world_.run({"perf", "--list"}).out);
 }
 

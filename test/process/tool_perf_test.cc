@@ -62,7 +62,9 @@ TEST(ToolPerf, ListsWithoutMeasuring) {
   World world;
   const Finished finished = world.run({"perf", "--list", "--only", "limit\\..*\\.oneway"});
   EXPECT_EQ(finished.status, 0);
-  EXPECT_EQ(finished.out, "limit.cacheline.oneway\nlimit.wake.oneway\nlimit.wake.long.oneway\n");
+  EXPECT_EQ(
+      finished.out,
+      "limit.cacheline.oneway\nlimit.wake.oneway\nlimit.wake.long.oneway\nlimit.wake.computing.oneway\n");
 }
 
 TEST(ToolPerf, RefusesWhatItCannotFollow) {

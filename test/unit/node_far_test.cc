@@ -103,6 +103,21 @@ TEST(FarNode, RefusesWhatCannotBeReached) {
   EXPECT_EQ(error_of(far.at(1).reply(5)), ErrorCode::invalid_argument) << "an asker that cannot be reached";
 }
 
+// Its host got a node number while the process lived, which keeps the number that it had.
+TEST(FarNode, AProcessWithANumberFromBeforeItsHostHadANodeReachesNoOtherNode) {
+  test::NodeWorld before;
+  const node::Welcome old = before.attach(1);
+  TwoDaemons t;
+  ASSERT_EQ(t.far.at(1).attach(7, 1000, 1000, test::resume(old)).interface, old.interface);
+  t.far.at(1).say(7, FarWorld::address());
+  t.far.at(1).say(7, ask(RequestKind::introduce, 9, t.two));
+  t.far.settle();
+  const Reply refused = t.far.at(1).reply(7);
+  EXPECT_EQ(error_of(refused), ErrorCode::not_permitted);
+  EXPECT_NE(std::string_view(refused.text).find("a new interface"), std::string_view::npos) << refused.text;
+  EXPECT_TRUE(t.far.at(2).quiet(2)) << "nothing was asked of the other node";
+}
+
 TEST(FarNode, AnAskerThatHasNotOpenedTheWayDoesSoFirst) {
   FarWorld far{2};
   far.at(1).attach(1);

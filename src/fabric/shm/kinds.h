@@ -42,7 +42,7 @@ struct CachedBlock {
 // In fast mode by an opening, like the one before.
 struct CachedOpening {
   static constexpr bool kInRun = true;
-  static constexpr bool kCountedLater = false;
+  static constexpr bool kCountedLater = true;
   interface::Queue& queue;
   Notification& out;
 

@@ -76,7 +76,8 @@ __attribute__((always_inline)) inline void ShortWay::open_here(ShmLink& link, Qu
   most = std::min(most, static_cast<std::uint32_t>(std::min<std::uint64_t>(queue.until_wrap(), most)));
   HAMLYN_ASSERT(run_.queue == nullptr, "one run is open at a time: its packets are counted when it closes");
   HAMLYN_ASSERT(most <= queue.until_wrap(), "a run ends before its queue wraps");
-  run_ = {&queue, &link, most, most, shorts.length, shorts.counters, 0, 0};
+  run_ = {&queue, &link, most, most, shorts.length, shorts.counters};
+  run_.opened_counters = opened.counters;
 }
 
 void ShortWay::open(ShmLink& link, Queue& queue, std::uint32_t most) noexcept {
@@ -109,14 +110,13 @@ void ShortWay::open_posted(Queue& queue) noexcept {
 std::uint32_t ShortWay::close_run() noexcept { return end_run(); }
 
 std::uint32_t ShortWay::await_row() noexcept {
-  const std::uint32_t short_ones = run_.opened_with - run_.left;
-  if (!alone_ || short_ones + run_.blocks < kStream) return 0;
+  if (!alone_ || run_.of_one_cell() + run_.blocks < kStream) return 0;
   const ShmLink& link = *run_.link;
   if (link.something_first()) {
     left_ = 0;  // its turn
     return 0;
   }
-  if (short_ones + run_.opened < kStream) return 0;
+  if (run_.of_one_cell() < kStream) return 0;
   const std::uint32_t row = link.row();
   return row != 0 && rest_.await_row(row, [&] { return link.row_there(row); }) ? row : 0;
 }
@@ -134,14 +134,14 @@ inline bool ShortWay::take_in_run(Queue& queue, Notification& out) noexcept {
     --run_.left;
     return true;
   }
-  return taken == Taken::other && interface::is_opened_write(run_.link->next_lead()) &&
-         take_opened(queue, out);
+  return taken == Taken::other && take_opened(queue, out);
 }
 
 bool ShortWay::take_opened(Queue& queue, Notification& out) noexcept {
   if (run_.link->take(CachedOpening{queue, out}) != Taken::taken) return false;
-  run_.take_block(run_.link->in().until_stop() - 1);
+  --run_.left;
   ++run_.opened;
+  run_.opened_bytes += out.length;
   return true;
 }
 

@@ -30,8 +30,8 @@ namespace hamlyn::shm {
 // no place record wants to be seen to and the queue does not wrap. Whatever changes any of that closes it: a
 // run of the core, replies that leave, links that come or go, queues that go. (A slot that changes is
 // forgotten, interface::Cached, so that its packets are not like the one before.) They are short ones of one
-// length and slot, and blocks, which are longer, of one slot: these are counted as they come, and leave
-// fewer.
+// length and slot; messages by an opening, of one slot; and blocks, which are longer, of one slot. Blocks are
+// counted as they come, and leave fewer.
 //
 // A run of messages to posted buffers takes no others: whatever else its link brings ends it.
 struct ShortRun {
@@ -41,10 +41,14 @@ struct ShortRun {
   std::uint32_t opened_with = 0;
   std::uint64_t bytes_each = 0;
   interface::SlotCounters* slot_counters = nullptr;
-  std::uint32_t blocks = 0;            // and short ones by an opening
-  std::uint32_t opened = 0;            // these
+  std::uint32_t blocks = 0;
+  std::uint32_t opened = 0;  // messages by an opening: one cell each
+  std::uint64_t opened_bytes = 0;
+  interface::SlotCounters* opened_counters = nullptr;
   interface::Queue* posted = nullptr;  // of a run of messages to posted buffers: the queue; else null
 
+  // Packets of one cell that were taken.
+  std::uint32_t of_one_cell() const noexcept { return opened_with - left; }
   // A block was taken, behind which there is room for so many short ones.
   void take_block(std::uint32_t room) noexcept {
     ++blocks;
@@ -325,8 +329,8 @@ class ShortWay final : public interface::Shortcut {
 
 __attribute__((always_inline)) inline std::uint32_t ShortWay::end_run() noexcept {
   const ShortRun run = std::exchange(run_, {});
-  const std::uint32_t short_ones = run.opened_with - run.left;
-  HAMLYN_ASSERT(run.left <= run.opened_with, "a run never grows");
+  HAMLYN_ASSERT(run.left + run.opened <= run.opened_with, "a run never grows");
+  const std::uint32_t short_ones = run.of_one_cell() - run.opened;
   if (short_ones != 0) {
     const std::uint64_t bytes = short_ones * run.bytes_each;
     run.link->counters->packets_in += short_ones;
@@ -334,7 +338,13 @@ __attribute__((always_inline)) inline std::uint32_t ShortWay::end_run() noexcept
     run.slot_counters->messages += short_ones;
     run.slot_counters->bytes += bytes;
   }
-  const std::uint32_t packets = short_ones + run.blocks;
+  if (run.opened != 0) {
+    run.link->counters->packets_in += run.opened;
+    run.link->counters->bytes_in += run.opened_bytes;
+    run.opened_counters->messages += run.opened;
+    run.opened_counters->bytes += run.opened_bytes;
+  }
+  const std::uint32_t packets = run.of_one_cell() + run.blocks;
   if (packets != 0 && run.queue != nullptr) run.queue->count();  // others are counted as they come
   return packets;
 }

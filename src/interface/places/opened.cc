@@ -37,6 +37,8 @@ bool Core::take_opened(Link& link, const Words& words, Queue& queue, Notificatio
   static_cast<void>(taken);
   out.wrap = wraps;
   queue.count();
+  ++link.cached.opened.counters->messages;
+  link.cached.opened.counters->bytes += word.length;
   if (places.freed == places.tell_at) tell_freed(record);
   return true;
 }

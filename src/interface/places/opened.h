@@ -9,13 +9,17 @@
 
 namespace hamlyn::internal_::interface {
 
-inline void land_opened(std::byte* to, const Words& words, std::size_t length) noexcept {
-  const std::uint64_t* const from = words.word + kKeyWord;
-  if (length % sizeof(std::uint64_t) == 0) [[likely]] {
-    for (std::size_t i = 0; i != length / sizeof(std::uint64_t); ++i)
-      std::memcpy(to + i * sizeof(std::uint64_t), from + i, sizeof(std::uint64_t));
-  } else {
-    std::memcpy(to, from, length);
+// Words are named one by one, so that they may stand in registers.
+__attribute__((always_inline)) inline void land_opened(std::byte* to, const Words& words,
+                                                       std::size_t length) noexcept {
+#pragma GCC unroll 5
+  for (std::size_t at = 0; at != kOpenedInline; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = words.word[kKeyWord + at / sizeof(std::uint64_t)];
+    if (length < at + sizeof word) {
+      std::memcpy(to + at, &word, length - at);
+      return;
+    }
+    std::memcpy(to + at, &word, sizeof word);
   }
 }
 
@@ -35,9 +39,10 @@ inline bool Core::opened_cached(Link& link, const Words& words) noexcept {
   return true;
 }
 
-// One like the one before, for the owner of an empty queue: as take_cached_block.
-inline bool Core::take_cached_opened(Link& link, const Words& words, Queue& queue,
-                                     Notification& out) noexcept {
+// One like the one before, for the owner of an empty queue, who counts it: as take_cached.
+__attribute__((always_inline)) inline bool Core::take_cached_opened(Link& link, const Words& words,
+                                                                    Queue& queue,
+                                                                    Notification& out) noexcept {
   const CachedOpened& same = link.cached.opened;
   const PutWord word = put_word_of(words.word[kSlotWord]);
   if (same.queue != &queue || !like(same, word)) return false;
@@ -46,8 +51,6 @@ inline bool Core::take_cached_opened(Link& link, const Words& words, Queue& queu
                     link.peer);
   queue.pass();
   ++same.places->freed;
-  ++same.counters->messages;
-  same.counters->bytes += word.length;
   return true;
 }
 

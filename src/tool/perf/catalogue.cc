@@ -198,6 +198,7 @@ void add_urgent_and_links(Collection& all) {
 void add_wake(Collection& all) {
   all.add(wake_limit());
   all.add(long_wake_limit());
+  all.add(computing_wake_limit());
   all.add(wake_latency(Place::shm));
   all.add(descriptor_wake_latency());
   all.add(passive_get_round_trip(16));

@@ -16,6 +16,8 @@ Meter read_limit();
 Meter wake_limit();
 // Futex wake of one that has slept for longer.
 Meter long_wake_limit();
+// Futex wake of a thread on whose processor another one computes, until its store is seen.
+Meter computing_wake_limit();
 // Messages that do not change, copied once by the receiver.
 Meter copy_limit(std::size_t bytes);
 // Messages filled by the sender and read where they lie by the receiver.
