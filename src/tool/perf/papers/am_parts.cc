@@ -80,16 +80,11 @@ void answer_batches(Party& party, am::Way way, Room& room) {
   party.finish();
 }
 
-const char* name_of(am::Way way) {
-  if (way == am::Way::slots) return "am";
-  return way == am::Way::vi ? "am.vi" : "am.vi3";
-}
-
 }  // namespace
 
-std::string am_part_name(const std::string& way, AmPart part, std::size_t arguments) {
-  return "shm." + way + "." + kAmPartNames[static_cast<std::size_t>(part)] + (arguments == 0 ? ".none" : "") +
-         ".cost";
+std::string am_part_name(am::Way way, AmPart part, std::size_t arguments) {
+  return std::string("shm.") + name_of(way) + "." + kAmPartNames[static_cast<std::size_t>(part)] +
+         (arguments == 0 ? ".none" : "") + ".cost";
 }
 
 Meter am_part(am::Way way, AmPart part, std::size_t arguments) {
@@ -102,7 +97,7 @@ Meter am_part(am::Way way, AmPart part, std::size_t arguments) {
         },
         {}, [=](Party& party, Room& room) { answer_batches(party, way, room); });
   };
-  return {.name = am_part_name(name_of(way), part, arguments), .round = round};
+  return {.name = am_part_name(way, part, arguments), .round = round};
 }
 
 }  // namespace hamlyn::tool::perf::papers

@@ -180,8 +180,7 @@ Meter by_splitc(Carrier carrier, bool guarded, std::size_t bytes) {
 }  // namespace
 
 std::string carried_name(Carrier carrier, std::size_t bytes) {
-  return prefix(Place::shm) + kCarrierNames[static_cast<std::size_t>(carrier)] + ".swept." +
-         std::to_string(bytes) + ".bandwidth";
+  return prefix(Place::shm) + name_of(carrier) + ".swept." + std::to_string(bytes) + ".bandwidth";
 }
 
 Meter carried(Carrier carrier, std::size_t bytes) {

@@ -11,9 +11,15 @@
 
 namespace hamlyn::tool::perf::papers {
 
+// Ways of active messages, as figures are named.
+constexpr const char* name_of(am::Way way) {
+  if (way == am::Way::slots) return "am";
+  return way == am::Way::vi ? "am.vi" : "am.vi3";
+}
+
 // Table 3: what the processors spend on that part of a request with so many arguments and its reply.
 Meter am_part(am::Way way, AmPart part, std::size_t arguments);
-std::string am_part_name(const std::string& way, AmPart part, std::size_t arguments);
+std::string am_part_name(am::Way way, AmPart part, std::size_t arguments);
 
 // Table 4: what a get of a word costs the rank that asks; the rank that is asked, whose interface answers;
 // the rank that asks again, when it waits for an answer that is there.
@@ -34,8 +40,9 @@ std::string access_name(Access access, CType type, bool guarded);
 
 // Figure 5: messages of so many bytes, each filled by its sender and read whole by its receiver.
 enum class Carrier { vi, am, am_vi, am_vi3, splitc, splitc_mapped, count };
-inline constexpr std::array<const char*, 6> kCarrierNames{"vi",     "am",     "am.vi",
-                                                          "am.vi3", "splitc", "splitc.mapped"};
+inline constexpr std::array<const char*, 6> kCarrierNames{
+    "vi", name_of(am::Way::slots), name_of(am::Way::vi), name_of(am::Way::vi3), "splitc", "splitc.mapped"};
+inline const char* name_of(Carrier carrier) { return kCarrierNames[static_cast<std::size_t>(carrier)]; }
 Meter carried(Carrier carrier, std::size_t bytes);
 std::string carried_name(Carrier carrier, std::size_t bytes);
 

@@ -3,6 +3,9 @@
 // Culler and Gay, An analysis of VI Architecture primitives in support of parallel and distributed
 // communication (2001). Table 2 is in logp/table.cc.
 #include <array>
+#include <cstddef>
+
+#include "tool/perf/our_vi.h"
 
 namespace hamlyn::tool::perf::papers {
 
@@ -22,25 +25,30 @@ inline constexpr std::array<Base, 4> kBases{{{"Myricom LANai 4 VI", 33.1, 62.8},
 struct Call {
   const char* category;
   const char* operation;
-  const char* figure;    // of ours, of that call alone
+  ViCall of;             // ours
   double request_reply;  // table 3, Active Messages
   double get;            // table 4, Split-C
 };
 inline constexpr std::array<Call, 13> kCalls{{
-    {"base VI", "VipSendDone", "vi.call.send_done.cost", 7.0, 7.1},
-    {"base VI", "VipPostSend", "vi.call.post_send.cost", 6.1, 9.4},
-    {"base VI", "VipRecvDone", "vi.call.receive_done.cost", 7.4, 8.0},
-    {"base VI", "VipPostRecv", "vi.call.post_receive.cost", 4.8, 5.6},
-    {"base VI", "recycle send descriptor", "vi.call.recycle_send.cost", 1.7, 1.8},
-    {"base VI", "recycle receive descriptor", "vi.call.recycle_receive.cost", 2.0, 1.8},
-    {"base VI", "build send descriptor", "vi.call.build_send.cost", 3.5, 2.4},
-    {"event notification", "VipCQDone (send)", "vi.call.queue_done_send.cost", 22.1, 24.4},
-    {"event notification", "VipCQDone (receive)", "vi.call.queue_done.cost", 22.1, 22.5},
-    {"flow control", "send bookkeeping", "vi.call.credit.cost", 5.7, 4.9},
-    {"flow control", "process received message", "vi.call.match.cost", 8.7, 6.7},
-    {"semantics", "read data from message", "vi.call.read.cost", 6.3, 3.6},
-    {"semantics", "act on message", "vi.call.act.cost", 2.6, 1.8},
+    {"base VI", "VipSendDone", ViCall::send_done, 7.0, 7.1},
+    {"base VI", "VipPostSend", ViCall::post_send, 6.1, 9.4},
+    {"base VI", "VipRecvDone", ViCall::receive_done, 7.4, 8.0},
+    {"base VI", "VipPostRecv", ViCall::post_receive, 4.8, 5.6},
+    {"base VI", "recycle send descriptor", ViCall::recycle_send, 1.7, 1.8},
+    {"base VI", "recycle receive descriptor", ViCall::recycle_receive, 2.0, 1.8},
+    {"base VI", "build send descriptor", ViCall::build_send, 3.5, 2.4},
+    {"event notification", "VipCQDone (send)", ViCall::queue_send, 22.1, 24.4},
+    {"event notification", "VipCQDone (receive)", ViCall::queue_receive, 22.1, 22.5},
+    {"flow control", "send bookkeeping", ViCall::credit, 5.7, 4.9},
+    {"flow control", "process received message", ViCall::match, 8.7, 6.7},
+    {"semantics", "read data from message", ViCall::read, 6.3, 3.6},
+    {"semantics", "act on message", ViCall::act, 2.6, 1.8},
 }};
+constexpr const Call& call_of(ViCall call) {
+  std::size_t at = 0;
+  while (kCalls[at].of != call) ++at;
+  return kCalls[at];
+}
 inline constexpr std::array kCategories{"base VI", "event notification", "flow control", "semantics"};
 
 // Section 7.4: why a message of 1 KiB takes longer than by VI alone. Microseconds.

@@ -46,10 +46,9 @@ std::vector<Table> base_tables(const Figures& figures, double) {
   for (const Base& base : kBases)
     out.rows.push_back({base.what, {base.microseconds, base.megabytes_per_second}});
   for (const std::uint32_t bytes : kShort) {
-    const std::string size = std::to_string(bytes);
-    out.rows.push_back({"here, " + size + " bytes",
-                        {times(reading.of("shm.vi.send." + size + ".oneway"), 1e-3),
-                         times(reading.of("shm.vi.touched.65536.bandwidth"), 1e3)}});
+    out.rows.push_back({"here, " + std::to_string(bytes) + " bytes",
+                        {times(reading.of(vi_send(Place::shm, bytes).name), 1e-3),
+                         times(reading.of(vi_bandwidth(kLong, true).name), 1e3)}});
   }
   return {out};
 }
@@ -70,7 +69,7 @@ struct CallCost {
   void add(const Call& call, const Reading& reading) {
     third += call.request_reply;
     fourth += call.get;
-    ns.push_back(reading.of(call.figure));
+    ns.push_back(reading.of(vi_call_cost(call.of).name));
   }
   std::vector<Cell> cells(Cell all, double cycle) const {
     const Cell own = sum(ns);
@@ -108,23 +107,31 @@ Table call_table(const Figures& figures, double cycle) {
 
 // --- table 3: parts of active messages in place
 
+// Per cent of table 3, of those calls together.
+template <class... Calls>
+constexpr double shares(Calls... calls) {
+  return (call_of(calls).request_reply + ...);
+}
 struct Part {
   const char* name;
   AmPart part;
   double paper;  // per cent, of the calls that are in it
 };
+// A part that is one of the paper's calls.
+constexpr Part same(AmPart part, ViCall call) { return {call_of(call).operation, part, shares(call)}; }
 constexpr std::array kParts{
-    Part{"build and post; ends of sends", AmPart::post, 3.5 + 6.1 + 22.1 + 7.0},
-    Part{"find and take what came; post receives", AmPart::look, 22.1 + 7.4 + 4.8},
-    Part{"recycle what was sent", AmPart::recycle_send, 1.7},
-    Part{"recycle what was received", AmPart::recycle_receive, 2.0},
-    Part{"send bookkeeping", AmPart::keep_books, 5.7},
-    Part{"process received message", AmPart::match, 8.7},
-    Part{"act on message", AmPart::act, 2.6},
+    Part{"build and post; ends of sends", AmPart::post,
+         shares(ViCall::build_send, ViCall::post_send, ViCall::queue_send, ViCall::send_done)},
+    Part{"find and take what came; post receives", AmPart::look,
+         shares(ViCall::queue_receive, ViCall::receive_done, ViCall::post_receive)},
+    Part{"recycle what was sent", AmPart::recycle_send, shares(ViCall::recycle_send)},
+    Part{"recycle what was received", AmPart::recycle_receive, shares(ViCall::recycle_receive)},
+    same(AmPart::keep_books, ViCall::credit),
+    same(AmPart::match, ViCall::match),
+    same(AmPart::act, ViCall::act),
 };
-constexpr double kPaperRead = 6.3;
+constexpr const Call& kRead = call_of(ViCall::read);
 constexpr std::array kWays{am::Way::slots, am::Way::vi, am::Way::vi3};
-constexpr std::array<const char*, 3> kWayNames{"am", "am.vi", "am.vi3"};
 constexpr std::size_t kArguments = 4;
 
 std::vector<Meter> part_meters() {
@@ -137,7 +144,7 @@ std::vector<Meter> part_meters() {
 }
 
 // Nanoseconds of the parts by one way; the last is the reading of arguments: what they add to a message.
-std::vector<Cell> parts_of(const Reading& reading, const std::string& way) {
+std::vector<Cell> parts_of(const Reading& reading, am::Way way) {
   std::vector<Cell> out;
   Cell read;
   for (const Part& part : kParts) {
@@ -167,8 +174,8 @@ Table part_table(const Figures& figures, double cycle) {
                 "the counter\nwaits for all loads before it.",
             .distance = reading.distance()};
   std::vector<std::vector<Cell>> ways;
-  for (const char* const way : kWayNames) {
-    out.columns.push_back(std::string(way) + " cycles");
+  for (const am::Way way : kWays) {
+    out.columns.push_back(std::string(name_of(way)) + " cycles");
     out.columns.push_back("%");
     ways.push_back(parts_of(reading, way));
   }
@@ -182,8 +189,8 @@ Table part_table(const Figures& figures, double cycle) {
     out.rows.push_back(std::move(next));
   };
   for (std::size_t i = 0; i <= kParts.size(); ++i)
-    row(i < kParts.size() ? kParts[i].name : "read data from message",
-        i < kParts.size() ? kParts[i].paper : kPaperRead, [i](const auto& way) { return way[i]; });
+    row(i < kParts.size() ? kParts[i].name : kRead.operation,
+        i < kParts.size() ? kParts[i].paper : kRead.request_reply, [i](const auto& way) { return way[i]; });
   row("all", 100, [](const auto& way) { return sum(way); });
   return out;
 }
@@ -248,8 +255,8 @@ std::vector<Table> longer_tables(const Figures& figures, double) {
             .rows = {},
             .note = "A short receive is one of a stream of messages of 16 bytes by a VI; the paper's had 32.",
             .distance = reading.distance()};
-  const Cell copy = reading.of("copy.1024.cost");
-  const Cell receive = quotient(Cell(1e9), reading.of("shm.vi.send.16.rate"));
+  const Cell copy = reading.of(copy_cost(kKilobyte).name);
+  const Cell receive = quotient(Cell(1e9), reading.of(vi_rate().name));
   out.rows.push_back({"memory copy", {kCopyMicroseconds, copy}});
   out.rows.push_back({"short network receive", {kReceiveMicroseconds, receive}});
   out.rows.push_back({"total", {kCopyMicroseconds + kReceiveMicroseconds, sum({copy, receive})}});
@@ -260,7 +267,7 @@ std::vector<Table> longer_tables(const Figures& figures, double) {
     if (carrier == Carrier::vi) continue;
     const bool papers = carrier == Carrier::am_vi || carrier == Carrier::splitc;
     out.rows.push_back(
-        {std::string("measured: ") + kCarrierNames[static_cast<std::size_t>(carrier)],
+        {std::string("measured: ") + name_of(carrier),
          {papers ? Cell(kLongerMicroseconds) : Cell(), difference(each(carrier), each(Carrier::vi))}});
   }
   return {out};
