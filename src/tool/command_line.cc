@@ -182,6 +182,11 @@ void add_logp(CLI::App& app, LogpOptions& options) {
                   "Credits: requests under way at a time, of layers that have them; by default as they do")
       ->type_name("N")
       ->check(CLI::Range(std::uint32_t{1}, kMostCredits));
+  command
+      .add_option("--peers", options.peers, "Endpoints that ask in turn, of active messages; by default 1")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint32_t{1}, kMostPeers));
+  command.add_flag("--between-nodes", options.between_nodes, "Measure between two nodes on loopback");
   command.add_option("--cores", options.cores, "The two processors to measure on")
       ->type_name("A,B")
       ->delimiter(',');

@@ -29,6 +29,15 @@ class AmEnd {
     std::memcpy(static_cast<void*>(&other), others.data(), sizeof other);
     good(endpoint.map(0, other, kAmTag), "no mapping");
   }
+  // One more of the same side, which the other side knows when it is greeted.
+  AmEnd(Party& party, const am::EndpointOptions& options, const AmEnd& first)
+      : bundle_(party.interface()), endpoint(bundle_, options) {
+    am::Name other;
+    am::Tag tag = am::kNoTag;
+    good(endpoint.set_tag(kAmTag), "no tag");
+    good(first.endpoint.translation(0, other, tag), "no name");
+    good(endpoint.map(0, other, tag), "no mapping");
+  }
   void poll() { good(bundle_.poll(), "a poll has failed"); }
   // Both have said that they are there.
   void meet() {

@@ -1,4 +1,8 @@
 // Active messages, each way: short requests of four arguments, and replies of as many.
+#include <array>
+#include <memory>
+#include <vector>
+
 #include "am/am_wire.h"
 #include "tool/perf/am_end.h"
 #include "tool/perf/logp/layers.h"
@@ -12,32 +16,49 @@ constexpr am::HandlerNumber kAsk = 1, kAnswer = 2, kOver = 5;
 
 static_assert(kMostCredits == internal_::am::kMostCredits);
 
+// Endpoints of one process, which ask in turn.
 class AmAsker {
  public:
-  AmAsker(AmEnd& end, std::uint32_t credits) : end_(end), credits_(credits) {
-    good(end_.endpoint.set_handler(kAnswer,
-                                   [this](am::Token&, const am::Arrival& arrival) {
-                                     expect(arrival.arguments[0] == static_cast<std::int32_t>(taken_),
-                                            "another request's reply");
-                                     ++taken_;
-                                   }),
-         "no handler");
+  AmAsker(Party& party, const am::EndpointOptions& options, const Manner& manner)
+      : credits_(manner.under_way), next_(manner.peers) {
+    for (std::uint32_t i = 0; i != manner.peers; ++i) {
+      next_[i] = i;
+      ends_.push_back(i == 0 ? std::make_unique<AmEnd>(party, options)
+                             : std::make_unique<AmEnd>(party, options, *ends_.front()));
+      AmEnd& end = *ends_.back();
+      good(end.endpoint.set_handler(
+               kAnswer, [this, i](am::Token&, const am::Arrival& arrival) { take(i, arrival.arguments[0]); }),
+           "no handler");
+    }
+    for (const auto& end : ends_) end->meet();
   }
   // A request without a credit would wait.
   bool send() {
     if (sent_ - taken_ == credits_) return false;
     const std::array<std::int32_t, 4> all{static_cast<std::int32_t>(sent_), 1, 2, 3};
-    good(end_.endpoint.request(0, kAsk, all), "no request");
+    good(ends_[sent_ % ends_.size()]->endpoint.request(0, kAsk, all), "no request");
     ++sent_;
     return true;
   }
-  void look() { end_.poll(); }
+  // At the end whose reply has been waited for longest.
+  void look() {
+    while (next_[oldest_ % ends_.size()] > oldest_) ++oldest_;
+    ends_[oldest_ % ends_.size()]->poll();
+  }
   std::uint64_t replies() const { return taken_; }
+  void say_over() { good(ends_.front()->endpoint.request(0, kOver), "no request"); }
 
  private:
-  AmEnd& end_;
+  void take(std::uint32_t end, std::int32_t number) {
+    expect(number == static_cast<std::int32_t>(next_[end]), "another request's reply");
+    next_[end] += ends_.size();
+    ++taken_;
+  }
+
+  std::vector<std::unique_ptr<AmEnd>> ends_;
   const std::uint32_t credits_;
-  std::uint64_t sent_ = 0, taken_ = 0;
+  std::vector<std::uint64_t> next_;  // number of the reply that each end takes next
+  std::uint64_t sent_ = 0, taken_ = 0, oldest_ = 0;
 };
 
 void answer(AmEnd& end) {
@@ -52,14 +73,13 @@ void answer(AmEnd& end) {
   while (!over) end.poll();
 }
 
-Signature take(Cores cores, std::uint32_t under_way, int rounds, am::Way way) {
-  const am::EndpointOptions options{.credits = under_way, .way = way};
+Signature take(const Manner& manner, am::Way way) {
+  const am::EndpointOptions options{.credits = manner.under_way, .way = way};
+  const PartyOptions where{.place = manner.place};
   const auto ask = [=](Party& party, Room& room) {
-    AmEnd end(party, options);
-    AmAsker asker(end, under_way);
-    end.meet();
-    survey_and_report(asker, under_way, rounds, room);
-    good(end.endpoint.request(0, kOver), "no request");
+    AmAsker asker(party, options, manner);
+    survey_and_report(asker, manner, room);
+    asker.say_over();
     party.finish();
   };
   const auto answers = [=](Party& party, Room&) {
@@ -67,19 +87,13 @@ Signature take(Cores cores, std::uint32_t under_way, int rounds, am::Way way) {
     answer(end);
     party.finish();
   };
-  return unpacked(run_parties(cores, kMostValues, {}, ask, {}, answers));
+  return unpacked(run_parties(manner.cores, kMostValues, where, ask, where, answers));
 }
 
 }  // namespace
 
-Signature take_am(Cores cores, std::uint32_t under_way, int rounds) {
-  return take(cores, under_way, rounds, am::Way::slots);
-}
-Signature take_am_vi(Cores cores, std::uint32_t under_way, int rounds) {
-  return take(cores, under_way, rounds, am::Way::vi);
-}
-Signature take_am_vi3(Cores cores, std::uint32_t under_way, int rounds) {
-  return take(cores, under_way, rounds, am::Way::vi3);
-}
+Signature take_am(const Manner& manner) { return take(manner, am::Way::slots); }
+Signature take_am_vi(const Manner& manner) { return take(manner, am::Way::vi); }
+Signature take_am_vi3(const Manner& manner) { return take(manner, am::Way::vi3); }
 
 }  // namespace hamlyn::tool::perf::logp

@@ -45,15 +45,16 @@ void answer(Party& party, std::uint64_t landings) {
 
 }  // namespace
 
-Signature take_fast(Cores cores, std::uint32_t under_way, int rounds) {
-  const PartyOptions options{.bytes = kLandings * under_way * kBytes, .places = under_way};
+Signature take_fast(const Manner& manner) {
+  const std::uint64_t landings = kLandings * manner.under_way;
+  const PartyOptions options{.bytes = landings * kBytes, .places = manner.under_way, .place = manner.place};
   const auto ask = [=](Party& party, Room& room) {
-    FastAsker asker(party, kLandings * under_way);
-    survey_and_report(asker, under_way, rounds, room);
+    FastAsker asker(party, landings);
+    survey_and_report(asker, manner, room);
     party.send_fast({}, kOver);
   };
-  return unpacked(run_parties(cores, kMostValues, options, ask, options,
-                              [=](Party& party, Room&) { answer(party, kLandings * under_way); }));
+  return unpacked(run_parties(manner.cores, kMostValues, options, ask, options,
+                              [=](Party& party, Room&) { answer(party, landings); }));
 }
 
 }  // namespace hamlyn::tool::perf::logp

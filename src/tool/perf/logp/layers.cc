@@ -13,16 +13,16 @@ using internal_::am::kMostViCredits;
 using internal_::am::kStandardViCredits;
 
 constexpr std::array kLayers{
-    Layer{"fast", "16 bytes in fast mode", 64, 0, take_fast, ""},
-    Layer{"am", "active messages of four arguments", 128, kMostCredits, take_am, "fast"},
-    Layer{"segments", "reads of 8 bytes that do not wait", 64, 0, take_segments, ""},
-    Layer{"splitc", "gets of 8 bytes from a guarded heap", kGetsOfRank, 0, take_splitc, ""},
-    Layer{"vi", "16 bytes to posted receives, and back", 64, 255, take_vi, ""},
-    Layer{"splitc.vi", "gets of 8 bytes over a VI", 8, 32, take_splitc_vi, "vi"},
-    Layer{"am.vi", "active messages of four arguments over a VI", kStandardViCredits, kMostViCredits,
+    Layer{"fast", "16 bytes in fast mode", 64, 0, false, take_fast, ""},
+    Layer{"am", "active messages of four arguments", 128, kMostCredits, true, take_am, "fast"},
+    Layer{"segments", "reads of 8 bytes that do not wait", 64, 0, false, take_segments, ""},
+    Layer{"splitc", "gets of 8 bytes from a guarded heap", kGetsOfRank, 0, false, take_splitc, ""},
+    Layer{"vi", "16 bytes to posted receives, and back", 64, 255, false, take_vi, ""},
+    Layer{"splitc.vi", "gets of 8 bytes over a VI", 8, 32, false, take_splitc_vi, "vi"},
+    Layer{"am.vi", "active messages of four arguments over a VI", kStandardViCredits, kMostViCredits, true,
           take_am_vi, "vi"},
     Layer{"am.vi3", "active messages of four arguments over three VIs", kStandardViCredits, kMostViCredits,
-          take_am_vi3, "vi"},
+          true, take_am_vi3, "vi"},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -47,14 +48,21 @@ std::vector<Layer> chosen(const LogpOptions& options) {
           fmt::format("--k: the layer {} has at most {} requests under way", layer.name, layer.most));
   if (options.credits != 0 && out.size() == 1 && out.front().most == 0)
     throw std::invalid_argument(fmt::format("--k: the layer {} has no credits", options.layer));
+  if (options.peers != 0 && (out.size() != 1 || !out.front().has_peers))
+    throw std::invalid_argument("--peers: with --layer am, am.vi or am.vi3");
   return out;
 }
 
 // Measures again, kTries times in all, if the machine was disturbed or its processors moved meanwhile.
-Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
+Row measured(const Layer& layer, Cores cores, const LogpOptions& options) {
+  const Manner manner{.cores = cores,
+                      .under_way = under_way(layer, options.credits),
+                      .rounds = kRounds,
+                      .place = options.between_nodes ? Place::ofi : Place::shm,
+                      .peers = std::max(options.peers, 1u)};
   Row row{.layer = std::string(layer.name),
           .what = std::string(layer.what),
-          .under_way = under_way(layer, credits),
+          .under_way = manner.under_way,
           .distance = {},
           .signature = {},
           .parameters = {},
@@ -62,7 +70,7 @@ Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
           .over = {}};
   double before = line_nanoseconds(cores);
   for (int tries = 1; tries <= kTries && !row.distance; ++tries) {
-    row.signature = layer.take(cores, row.under_way, kRounds);
+    row.signature = layer.take(manner);
     const double after = line_nanoseconds(cores);
     const std::optional<Distance> distance = distance_between(std::exchange(before, after), after);
     try {
@@ -76,8 +84,9 @@ Row measured(const Layer& layer, Cores cores, std::uint32_t credits) {
 }
 
 TablesOptions tables_of(const LogpOptions& options) {
-  if (!options.layer.empty() || options.credits != 0)
-    throw std::invalid_argument("--tables: without --layer and --k, which are of the parameters");
+  if (!options.layer.empty() || options.credits != 0 || options.peers != 0 || options.between_nodes)
+    throw std::invalid_argument(
+        "--tables: without --layer, --k, --peers and --between-nodes, which are of the parameters");
   TablesOptions out{.which = options.tables, .cores = options.cores, .json = options.json};
   if (options.rounds != 0) out.rounds = options.rounds;
   return out;
@@ -94,11 +103,12 @@ int run_logp(const LogpOptions& options) {
   const Cores cores = cores_for(options.cores);
   ns_per_tick();
   const Keeper keeper;
-  logp::Table table{describe_machine(cores), utc_now(), HAMLYN_VERSION, {}};
+  logp::Table table{describe_machine(cores),     utc_now(), HAMLYN_VERSION, options.between_nodes,
+                    std::max(options.peers, 1u), {}};
   std::vector<std::string> failures;
   for (const logp::Layer& layer : layers) {
     try {
-      table.rows.push_back(logp::measured(layer, cores, options.credits));
+      table.rows.push_back(logp::measured(layer, cores, options));
     } catch (const std::exception& error) {
       failures.push_back(std::string(layer.name) + ": " + error.what());
     }

@@ -55,16 +55,17 @@ void answer(Exporter& side) {
 
 }  // namespace
 
-Signature take_segments(Cores cores, std::uint32_t under_way, int rounds) {
+Signature take_segments(const Manner& manner) {
   const auto ask = [=](Exporter& side, Room& room) {
     for (std::uint64_t word = 0; word != kWord;)
       expect(side.other().load(0, word, std::chrono::seconds{10}) == Status::ok, "a read failed");
-    SegmentAsker asker(side, under_way);
-    survey_and_report(asker, under_way, rounds, room);
+    SegmentAsker asker(side, manner.under_way);
+    survey_and_report(asker, manner, room);
     side.say_over(kOver);
   };
   const auto answers = [](Exporter& side, Room&) { answer(side); };
-  return unpacked(run_sides(cores, kMostValues, Place::shm, Sharing::guarded, 4096, ask, answers, under_way));
+  return unpacked(run_sides(manner.cores, kMostValues, manner.place, Sharing::guarded, 4096, ask, answers,
+                            manner.under_way));
 }
 
 }  // namespace hamlyn::tool::perf::logp

@@ -40,22 +40,19 @@ class RankAsker {
   std::uint64_t sent_ = 0, taken_ = 0;
 };
 
-Signature take(const splitc::ProgramOptions& way, Cores cores, std::uint32_t under_way, int rounds) {
+Signature take(const splitc::ProgramOptions& way, const Manner& manner) {
   const auto ask = [=](Words& words, Room& room) {
-    RankAsker asker(words, under_way);
-    survey_and_report(asker, under_way, rounds, room);
+    RankAsker asker(words, manner.under_way);
+    survey_and_report(asker, manner, room);
     say_over(words);
   };
-  return unpacked(run_ranks(cores, {.results = kMostValues, .way = way}, ask, serve));
+  return unpacked(
+      run_ranks(manner.cores, {.results = kMostValues, .way = way, .place = manner.place}, ask, serve));
 }
 
 }  // namespace
 
-Signature take_splitc(Cores cores, std::uint32_t under_way, int rounds) {
-  return take(guarded_ranks(), cores, under_way, rounds);
-}
-Signature take_splitc_vi(Cores cores, std::uint32_t under_way, int rounds) {
-  return take(ranks_over_vi(under_way), cores, under_way, rounds);
-}
+Signature take_splitc(const Manner& manner) { return take(guarded_ranks(), manner); }
+Signature take_splitc_vi(const Manner& manner) { return take(ranks_over_vi(manner.under_way), manner); }
 
 }  // namespace hamlyn::tool::perf::logp

@@ -84,6 +84,8 @@ void compare(Table& table) {
 
 std::string to_json(const Table& table) {
   Json json{{"machine", table.machine}, {"date", table.date}, {"version", table.version}, {"unit", "ns"}};
+  json["between_nodes"] = table.between_nodes;
+  json["peers"] = table.peers;
   json["layers"] = Json::array();
   for (const Row& row : table.rows) json["layers"].push_back(row_json(row));
   json["paper"] = {{"table", "paper 2, table 2"}, {"unit", "us"}, {"rows", Json::array()}};
@@ -93,6 +95,8 @@ std::string to_json(const Table& table) {
 
 std::string to_text(const Table& table) {
   std::string text = fmt::format("{}\n{}, hamlyn {}\n\n", table.machine, table.date, table.version);
+  if (table.between_nodes) text += "between two nodes\n";
+  if (table.peers != 1) text += fmt::format("{} endpoints ask in turn\n", table.peers);
   text += head("ns") + fmt::format(" {:>8} {:>10} {:>8}  of\n", "over", "under way", "distance");
   for (const Row& row : table.rows) {
     const Parameters& found = row.parameters;

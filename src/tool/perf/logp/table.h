@@ -25,6 +25,8 @@ struct Table {
   std::string machine;
   std::string date;     // UTC, ISO 8601
   std::string version;  // of Hamlyn
+  bool between_nodes = false;
+  std::uint32_t peers = 1;  // endpoints that asked
   std::vector<Row> rows;
 };
 

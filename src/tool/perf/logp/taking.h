@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tool/perf/logp/bursts.h"
+#include "tool/perf/logp/layers.h"
 #include "tool/perf/pair.h"
 
 namespace hamlyn::tool::perf::logp {
@@ -16,9 +17,9 @@ std::vector<double> packed(const Signature& signature);
 Signature unpacked(std::span<const double> values);
 
 template <Asker A>
-void survey_and_report(A& asker, std::uint32_t under_way, int rounds, Room& room) {
+void survey_and_report(A& asker, const Manner& manner, Room& room) {
   Bursts<A> bursts(asker);
-  room.report(packed(survey(bursts, plan_for(under_way, rounds))));
+  room.report(packed(survey(bursts, plan_for(manner.under_way, manner.rounds))));
 }
 
 }  // namespace hamlyn::tool::perf::logp

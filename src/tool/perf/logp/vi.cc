@@ -61,14 +61,15 @@ void answer(ViEnd& end) {
 
 }  // namespace
 
-Signature take_vi(Cores cores, std::uint32_t under_way, int rounds) {
+Signature take_vi(const Manner& manner) {
   // One receive beside those of the credits: its message is answered before it is posted again.
-  const ViShape shape{.receives = under_way + 1};
+  const ViShape shape{.receives = manner.under_way + 1};
+  const PartyOptions options{.place = manner.place};
   const auto ask = [=](Party& party, Room& room) {
     ViEnd end(party.interface(), shape);
     meet(party, end, true);
-    ViAsker asker(end, under_way);
-    survey_and_report(asker, under_way, rounds, room);
+    ViAsker asker(end, manner.under_way);
+    survey_and_report(asker, manner, room);
     send_number(end, kOver);
     end.await_end();
   };
@@ -77,7 +78,7 @@ Signature take_vi(Cores cores, std::uint32_t under_way, int rounds) {
     meet(party, end, false);
     answer(end);
   };
-  return unpacked(run_parties(cores, kMostValues, {}, ask, {}, answers));
+  return unpacked(run_parties(manner.cores, kMostValues, options, ask, options, answers));
 }
 
 }  // namespace hamlyn::tool::perf::logp
