@@ -37,7 +37,7 @@ Bundle::Bundle(Interface& interface, const Options& options)
 }
 
 Bundle::~Bundle() {
-  HAMLYN_ASSERT(!Handling::of(inside_->interface), "a handler keeps its bundle");
+  HAMLYN_ASSERT(!Handling::bars(inside_->interface), "a handler keeps its bundle");
   static_cast<void>(
       inside_->calls.close_and_drain<Inside::Guard>(inside_->lock, [&] { inside_->waiting.changed(); }));
 }

@@ -65,7 +65,7 @@ Endpoint::Endpoint(Bundle& bundle, const Options& options)
     : inside_(internal_::library::with_memory(
           "an endpoint", [&] { return Inside::make(*this, *bundle.inside_, options); })) {
   const Entry entry(*bundle.inside_);
-  if (!entry && Handling::of(bundle.inside_->interface))
+  if (!entry && Handling::bars(bundle.inside_->interface))
     throw Error(ErrorCode::invalid_argument, "a handler makes endpoints in its own bundle alone");
   if (!entry) throw Error(ErrorCode::forked, "a forked child has no interface: make a new one");
   internal_::library::with_memory("an endpoint", [&] {
@@ -82,7 +82,7 @@ Endpoint::~Endpoint() {
     (void)inside_.release();  // all of it is the parent's
     return;
   }
-  HAMLYN_ASSERT(!Handling::of(bundle.interface), "calls that a handler waits for would never leave");
+  HAMLYN_ASSERT(!Handling::bars(bundle.interface), "calls that a handler waits for would never leave");
   static_cast<void>(inside_->calls.close_and_drain<Entry>(*inside_, [&] { bundle.waiting.changed(); }));
   // Nobody polls those of the same bundle meanwhile.
   const auto answers = [&](const Name& name) {

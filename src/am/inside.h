@@ -14,6 +14,7 @@
 #include "base/pending_calls.h"
 #include "base/run_lock.h"
 #include "hamlyn/am/endpoint.h"
+#include "library/setting.h"
 #include "library/wait/waiting.h"
 
 namespace hamlyn {
@@ -44,8 +45,8 @@ struct Bundle::Inside : std::enable_shared_from_this<Bundle::Inside> {
   std::atomic<const void*> handler{nullptr};
 };
 
-// While a handler runs, in the thread that holds the bundle's lock. It may poll a bundle of another
-// interface, whose handlers run then inside of it.
+// While a handler runs, in the thread that holds the bundle's lock. That thread enters no other bundle:
+// whoever has its lock may be in a handler, too, and want this one's.
 class Handling {
  public:
   explicit Handling(Bundle::Inside& bundle) noexcept : bundle_(bundle), outer_(innermost) {
@@ -68,15 +69,21 @@ class Handling {
     while (at != nullptr && at->bundle_.waiting.forked()) at = at->outer_;
     return at != nullptr;
   }
-  // Whether this thread is in a handler of a bundle of that interface.
-  static bool of(const Interface& interface) noexcept {
+  // Whether this thread is in a handler, and must not enter a bundle of that interface. In a simulation it
+  // runs several processes: what interface a handler is of says whether it is of the same.
+  static bool bars(const Interface& interface) noexcept {
     const Handling* at = innermost;
-    while (at != nullptr && &at->bundle_.interface != &interface) at = at->outer_;
+    while (at != nullptr && !at->is_beside(interface)) at = at->outer_;
     return at != nullptr;
   }
 
  private:
   static inline thread_local const Handling* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+
+  bool is_beside(const Interface& interface) const noexcept {
+    return internal_::library::simulation == nullptr ? !bundle_.waiting.forked()
+                                                     : &bundle_.interface == &interface;
+  }
 
   Bundle::Inside& bundle_;
   mutable const Handling* outer_;
@@ -210,14 +217,14 @@ class Entry {
   bool in_handler() const noexcept { return in_handler_; }
   // Why not.
   Result why() const noexcept {
-    return in_handler_ || Handling::of(bundle_->interface) ? Result::in_use : Result::not_init;
+    return in_handler_ || Handling::bars(bundle_->interface) ? Result::in_use : Result::not_init;
   }
 
  private:
   void enter() noexcept {
     in_handler_ = bundle_->handler.load(std::memory_order_relaxed) == internal_::base::RealThreads::self();
-    // A handler of another bundle must not wait for this one.
-    if (!in_handler_ && !Handling::of(bundle_->interface)) [[likely]]
+    // A handler of another bundle does not wait for this one.
+    if (!in_handler_ && !Handling::bars(bundle_->interface)) [[likely]]
       held_ = bundle_->lock.enter();
   }
 

@@ -83,33 +83,60 @@ TEST_F(AmEndpoints, move_to_and_fro_by_two_threads) {
   another.join();
 }
 
-TEST_F(AmEndpoints, of_another_interface_may_be_polled_in_a_handler_and_those_of_its_own_may_not) {
+// In a handler every other bundle answers with an error, also one of another interface.
+TEST_F(AmEndpoints, refuse_what_handlers_of_other_bundles_ask_of_them) {
   Interface further{{.node = folder_.file("node")}};
   Bundle there{further};
   const auto inner = make(there), outer = make(one);
-  int inner_calls = 0, outer_calls = 0;
+  std::vector<std::byte> memory(64);
+  int handled = 0;
   ASSERT_EQ(inner->map(0, inner->name(), kEndTag), Result::ok);
   ASSERT_EQ(outer->map(0, outer->name(), kEndTag), Result::ok);
-  ASSERT_EQ(inner->set_handler(kEndAsk,
-                               [&](Token&, const Arrival&) {
-                                 ++inner_calls;
-                                 EXPECT_EQ(there.poll(), Result::in_use);
-                                 EXPECT_EQ(two.poll(), Result::in_use);
-                               }),
-            Result::ok);
+  there.set_events(true);
   ASSERT_EQ(outer->set_handler(kEndAsk,
                                [&](Token&, const Arrival&) {
-                                 ++outer_calls;
-                                 EXPECT_EQ(two.poll(), Result::in_use);
-                                 EXPECT_EQ(inner->request(0, kEndAsk), Result::ok);
-                                 while (inner_calls == 0) EXPECT_EQ(there.poll(), Result::ok);
-                                 EXPECT_EQ(two.poll(), Result::in_use);
-                                 EXPECT_EQ(one.poll(), Result::in_use);
+                                 ++handled;
+                                 for (Bundle* const each : {&one, &two, &there}) {
+                                   EXPECT_EQ(each->poll(), Result::in_use);
+                                   EXPECT_EQ(each->wait(), Result::in_use);
+                                 }
+                                 EXPECT_EQ(inner->request(0, kEndAsk), Result::in_use);
+                                 EXPECT_EQ(inner->set_tag(1), Result::in_use);
+                                 EXPECT_EQ(inner->set_segment(memory), Result::in_use);
+                                 EXPECT_THROW(make(there), Error);
                                }),
             Result::ok);
   ASSERT_EQ(outer->request(0, kEndAsk), Result::ok);
-  while (outer_calls == 0) ASSERT_EQ(one.poll(), Result::ok);
+  while (handled == 0) ASSERT_EQ(one.poll(), Result::ok);
   EXPECT_EQ(two.poll(), Result::ok);
+  EXPECT_EQ(there.poll(), Result::ok);
+  EXPECT_EQ(inner->tag(), kEndTag);
+}
+
+// Each thread has the bundle whose handler it is in, and wants the other's: neither waits.
+TEST_F(AmEndpoints, answer_two_threads_whose_handlers_enter_each_others_bundles) {
+  Interface further{{.node = folder_.file("node")}};
+  Bundle there{further};
+  const auto here_end = make(one), there_end = make(there);
+  std::atomic<int> in_handlers{0};
+  const auto enter_other = [&](Endpoint& own, Bundle& bundle, Bundle& other) {
+    bool called = false;
+    EXPECT_EQ(own.map(0, own.name(), kEndTag), Result::ok);
+    EXPECT_EQ(own.set_handler(kEndAsk,
+                              [&](Token&, const Arrival&) {
+                                called = true;
+                                ++in_handlers;
+                                while (in_handlers != 2) std::this_thread::yield();
+                                EXPECT_EQ(other.poll(), Result::in_use);
+                              }),
+              Result::ok);
+    EXPECT_EQ(own.request(0, kEndAsk), Result::ok);
+    while (!called) EXPECT_EQ(bundle.poll(), Result::ok);
+  };
+  std::thread second([&] { enter_other(*there_end, there, one); });
+  enter_other(*here_end, one, there);
+  second.join();
+  EXPECT_EQ(one.poll(), Result::ok);
   EXPECT_EQ(there.poll(), Result::ok);
 }
 

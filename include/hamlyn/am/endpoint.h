@@ -31,7 +31,7 @@ class Bundle {
 
   // Throws Error: out_of_memory, forked.
   explicit Bundle(Interface& interface, const Options& options = {});
-  ~Bundle();  // ends calls that wait. Not to be called by a handler of the interface
+  ~Bundle();  // ends calls that wait. Not to be called by a handler
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
@@ -110,7 +110,7 @@ class Endpoint {
 
   // Throws Error: invalid_argument, also in a handler of another bundle; out_of_memory, forked.
   explicit Endpoint(Bundle& bundle, const Options& options = {});
-  // Tells those that send here, and ends calls that wait. Not to be called by a handler of the interface.
+  // Tells those that send here, and ends calls that wait. Not to be called by a handler.
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
