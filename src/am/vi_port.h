@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "am/address_space.h"
+#include "am/answer_times.h"
 #include "am/door.h"
 #include "am/machine.h"
 #include "am/vi_memory.h"
@@ -31,7 +32,6 @@ namespace hamlyn::internal_::am {
 
 inline constexpr std::size_t kViPlaces = std::size_t{1} << 14;    // of the queue
 inline constexpr std::size_t kWritePiece = std::size_t{1} << 29;  // bytes of one RDMA write
-inline constexpr std::chrono::milliseconds kAnswerTime{1000};     // of another NIC, that a handler waits for
 
 inline vi::LaneSize size_of(const LaneShape& lane) noexcept {
   return {lane.receives(), lane.sends(), lane.bytes, lane.weight()};
@@ -95,6 +95,7 @@ class ViPort {
     void describe(Hello& hello) const { hello.ring = on_wire(port_.nic_.door()); }
     // Both sides ask for each other's VIs, whose addresses are their sessions.
     void aim(std::uint64_t peer, std::uint64_t own_session, const Hello& hello) noexcept {
+      peer_ = peer;
       const Ticket door = ticket_of(hello.ring, peer, Ticket::kPosted);
       const bool self = peer == port_.door_.ticket().interface && hello.session == own_session;
       for (std::uint32_t i = 0; i != lanes_of(port_.way_); ++i) {
@@ -187,13 +188,7 @@ class ViPort {
         if (put_so == Status::queue_full || put_so == Status::no_place) return Status::pending;
         return put_so == Status::pending ? status(handle) : Status::ok;
       };
-      library::Waiting& waiting = port_.interface_.waiting();
-      const std::uint32_t cancels = waiting.cancels();
-      Status waited;
-      do {
-        waited = waiting.until(look, library::deadline_in(kAnswerTime), cancels);
-      } while (waited == Status::timed_out && !last().awaits_answer());
-      if (waited != Status::ok) {
+      if (wait_with_answers(look) != Status::ok) {
         cancel(handle);
         return Status::cancelled;
       }
@@ -232,6 +227,32 @@ class ViPort {
       return std::span(lanes_).first(lanes_of(port_.way_));
     }
     vi::Lane& last() noexcept { return *lanes_[lanes_of(port_.way_) - 1]; }
+    // Waits until `look` is content. The time in which the other side's NIC owes an answer is bounded.
+    template <class Look>
+    Status wait_with_answers(Look look) noexcept {
+      constexpr Status kOtherwise = Status::connecting;  // who is waited for is another now
+      library::Waiting& waiting = port_.interface_.waiting();
+      const std::uint32_t cancels = waiting.cancels();
+      const auto wait = [&](bool answer, library::Deadline deadline) {
+        const auto ready = [&] {
+          const Status looked = look();
+          return looked == Status::pending && last().awaits_answer() != answer ? kOtherwise : looked;
+        };
+        return waiting.until(ready, deadline, cancels);
+      };
+      Status waited;
+      do {
+        if (!last().awaits_answer()) {
+          waited = wait(false, {});
+          continue;
+        }
+        const AnswerTimes::Time began = library::Waiting::now();
+        waited = wait(true, library::deadline_in(port_.answer_times_.left(peer_, began)));
+        const AnswerTimes::Time now = library::Waiting::now();
+        port_.answer_times_.spend(peer_, now, now - began);
+      } while (waited == kOtherwise);
+      return waited;
+    }
     // Nothing leaves before all lanes are connected: by then the other side has been sent rights at this
     // one's segment, and this one may compute for as long as it likes.
     bool open() noexcept {
@@ -249,6 +270,7 @@ class ViPort {
     }
 
     ViPort& port_;
+    std::uint64_t peer_ = 0;  // the other side's interface
     std::array<std::unique_ptr<vi::Lane>, kMostLanes> lanes_;
   };
 
@@ -561,7 +583,8 @@ class ViPort {
   std::vector<Known> by_vi_ = std::vector<Known>(vi::kMostVis);  // by the index in its number
   std::array<Late, kLateReceives> late_;
   std::uint32_t late_count_ = 0;
-  bool sent_since_ = false;                                   // the last look
+  bool sent_since_ = false;  // the last look
+  AnswerTimes answer_times_;
   std::uint32_t entries_ = 0, entries_made_ = kFirstEntries;  // of each completion queue
   std::deque<Notification> later_;                            // heard while a call waited in a handler
   std::deque<std::uint32_t> lost_;  // VIs whose connection has ended: no receive may be left to say so

@@ -55,6 +55,8 @@ class Scene {
   bool over() const { return over_; }
   int back() const { return back_; }
   int quiet() const { return quiet_; }
+  // How long the victim's handlers waited to reply with long data.
+  std::uint64_t held() const { return held_; }
 
  private:
   void serve(Hosted& all) {
@@ -67,7 +69,9 @@ class Scene {
     end.good(end.endpoint.set_handler(kLongBack,
                                       [&](Token& token, const Arrival&) {
                                         const std::vector<std::byte> data(100);
+                                        const std::uint64_t began = all.host.time();
                                         end.good(token.reply_to(0, kAnswer, data), "a reply");
+                                        held_ += all.host.time() - began;
                                       }),
              "a handler");
     book_.names[0] = end.endpoint.name();
@@ -95,6 +99,7 @@ class Scene {
   Hosted hosted_;
   Book book_;
   int asks_ = 0, back_ = 0, quiet_ = 0;
+  std::uint64_t held_ = 0;
   bool goes_on_ = false, over_ = false;
 };
 
@@ -459,6 +464,31 @@ TEST_P(HostedAmLies, that_do_not_say_where_data_may_land_end_their_pair) {
         sleep_until_over(all, of);  // and hears nothing
       },
       0);
+}
+
+// Nor once more for each endpoint that the same process makes.
+TEST_P(HostedAmLies, that_do_so_by_one_endpoint_after_the_other_hold_handlers_for_a_second_alone) {
+  constexpr int kEndpoints = 3;
+  Scene scene(0);
+  scene.run(
+      [&](Hosted& all, Scene& of) {
+        ViLiar liar(all, GetParam());
+        liar.hello.segment = {{.key = 4096, .bound = 1 << 20, .slot = 77, .generation = 1}, 5};
+        for (int i = 0; i != kEndpoints; ++i) {
+          liar.meet(of.victim());
+          liar.tell_tag(7);
+          const std::uint64_t before = of.held();
+          liar.pack_next({.kind = Kind::request_short, .handler = kLongBack});
+          for (int left = 2000; left != 0 && of.held() == before; --left) all.host.pause(kMillisecond);
+          all.expect(of.held() > before, "a handler has waited");
+          liar.begin_anew();
+        }
+        of.go_on();
+        sleep_until_over(all, of);
+      },
+      0);
+  EXPECT_GE(scene.held(), 900 * kMillisecond);
+  EXPECT_LE(scene.held(), 1500 * kMillisecond);
 }
 
 TEST(AmVi3Lies, by_the_first_of_three_connections_alone_end_their_pair) {

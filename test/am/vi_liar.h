@@ -64,6 +64,14 @@ class ViLiar {
       look_until([&] { return heard_.has_value(); }, 300);
     }
   }
+  // Is another endpoint of the same process from here on, whom nobody knows.
+  void begin_anew() {
+    lanes.clear();
+    heard_.reset();
+    number = 0;
+    ++hello.from;
+    ++hello.session;
+  }
   // `count`: so many of the VIs, the first ones.
   void connect(std::uint64_t peer, std::size_t count = lies::kMostLanes) {
     const Ticket nic_door = ticket_of(heard_->ring, peer, Ticket::kPosted);
