@@ -264,10 +264,24 @@ void Terminus::forget_queue(const Queue* queue) noexcept {
 }
 
 // A message that is to be acknowledged goes on only once there is room to await it: until then others may
-// overtake it, and it keeps nobody awake.
+// overtake it, and it keeps nobody awake. Those to posted buffers stay in their order: none goes on before
+// one that is held, nor, on a link that keeps no order, before all that has left there was taken.
 bool Terminus::await_room(Work& work, Link& link) noexcept {
   HAMLYN_ASSERT(!work.held, "what is held waits in a list of its own");
-  if (!work.acknowledged || link.acknowledgements.await(work.message)) return true;
+  const auto one_before_is_held = [&] {
+    for (const Work* held = held_.first(); held != nullptr; held = held_.next(*held))
+      if (held->kind == Work::Kind::posted && held->ticket.interface == work.ticket.interface &&
+          held->sequence < work.sequence)
+        return true;
+    return false;
+  };
+  bool turn = true;
+  if (work.kind == Work::Kind::posted && !link.in_order)
+    turn =
+        destination_of(link.peer) == nullptr && !one_before_is_held() && link.comes_behind(link.put_count());
+  else if (work.kind == Work::Kind::posted && work.acknowledged)
+    turn = !one_before_is_held();
+  if (turn && (!work.acknowledged || link.acknowledgements.await(work.message))) return true;
   work.held = true;
   held_.append(work);
   core_.count_held(1);

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 using vi::Result;
 
 constexpr std::size_t kWindow = 8;       // receives that are posted
+constexpr std::uint32_t kRow = 48;       // sends that are posted at once: more than may await an answer
 constexpr std::uint32_t kLength = 3000;  // bytes of a message: some packets between hosts
 
 // A VI and what it needs, in one process.
@@ -28,7 +29,7 @@ class End {
     memory_ = vi::Memory{nic_, room, handle};
     good(nic_.create_queue(1, queue), "a completion queue");
     queue_ = vi::CompletionQueue{nic_, queue};
-    good(queue_.resize(2 * kWindow), "room for all that can be over");
+    good(queue_.resize(2 * kRow), "room for all that can be over");
     good(nic_.create_vi({.reliability = level, .tag = tag_, .rdma_write = true, .rdma_read = true}, 0, queue,
                         number),
          "a VI");
@@ -72,6 +73,19 @@ class End {
     describe(room_->send, room_->sent);
     return vi_.post_send(&room_->send, memory_.handle());
   }
+  // Posts number `i` of a row: each fifth is of several packets.
+  void post_in_row(std::uint32_t i) {
+    const std::span<std::byte> bytes(room_->of_row[i]);
+    std::memcpy(bytes.data(), &i, sizeof i);
+    describe(room_->row[i], i % 5 == 4 ? bytes : bytes.first(16));
+    good(vi_.post_send(&room_->row[i], memory_.handle()), "a send of a row");
+  }
+  std::uint32_t number_in_row(const vi::Descriptor& receive) {
+    std::uint32_t out = 0;
+    std::memcpy(&out, room_->received[receive.next].data(), sizeof out);
+    all_.expect(receive.length == (out % 5 == 4 ? kLength : 16), "its length is its own");
+    return out;
+  }
   vi::Completed sent(std::chrono::nanoseconds time) { return vi_.send_wait(time); }
   vi::Completed received(std::chrono::nanoseconds time) {
     const vi::Completion event = queue_.wait(time);
@@ -110,9 +124,9 @@ class End {
 
  private:
   struct Room {
-    std::array<vi::Descriptor, kWindow> receives;
+    std::array<vi::Descriptor, kRow> receives, row;
     vi::Descriptor send;
-    std::array<std::array<std::byte, kLength>, kWindow> received;
+    std::array<std::array<std::byte, kLength>, kRow> received, of_row;
     std::array<std::byte, kLength> sent;
   };
 
@@ -236,6 +250,37 @@ TEST_P(HostedVis, have_everything_back_when_the_other_side_dies_at_any_time) {
         send_all(all, books, GetParam(), 5, 20ms);
       });
     });
+  }
+}
+
+TEST_P(HostedVis, keep_the_order_of_sends_that_are_posted_at_once) {
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    Books books;
+    hosted.add([&](Hosted& all) {
+      find_host(books);
+      End end(all, GetParam());
+      for (std::size_t i = 0; i != kRow; ++i) end.post_receive(i);
+      if (!end.accept(5s)) return;
+      for (; books.received != kRow; ++books.received) {
+        const vi::Completed done = end.received(5s);
+        if (done.result != Result::success) return;
+        all.expect(end.number_in_row(*done.descriptor) == books.received, "none overtakes another");
+      }
+      while (books.sent != kRow) all.host.pause(kMillisecond);  // every send has its answer
+    });
+    hosted.add([&](Hosted& all) {
+      while (!books.known) all.host.pause(kMillisecond);
+      End end(all, GetParam());
+      end.server_is_on(books.host);
+      if (!end.connect(5s)) return;
+      for (std::uint32_t i = 0; i != kRow; ++i) end.post_in_row(i);
+      for (; books.sent != kRow; ++books.sent) end.good(end.sent(5s).result, "the end of a send");
+      for (int i = 0; i != 5000 && books.received != kRow; ++i) all.host.pause(kMillisecond);
+    });
+    hosted.run();
+    EXPECT_EQ(books.received, kRow);
   }
 }
 

@@ -67,7 +67,10 @@ Status SimLink::put(const Packet& packet, const std::byte* data, const std::byte
 
 Status SimLink::put_reply(const Packet& packet, const std::byte* data) noexcept {
   if (cut_ || broken) return Status::link_ended;
-  if (untaken_replies_ >= net_.weather().reply_window) return Status::queue_full;
+  if (untaken_replies_ >= net_.weather().reply_window) {
+    rings_for_room_ = true;
+    return Status::queue_full;
+  }
   std::shared_ptr<Parcel> parcel = packed(packet, data);
   parcel->reply = true;
   ++untaken_replies_;
@@ -80,7 +83,10 @@ unsigned SimLink::arrive(Core& core, unsigned budget) noexcept {
   while (!replies_.empty() && !broken) {
     const std::shared_ptr<Parcel> parcel = std::move(replies_.front());
     replies_.pop_front();
-    if (SimLink* end = other()) --end->untaken_replies_;
+    if (SimLink* end = other()) {
+      --end->untaken_replies_;
+      if (std::exchange(end->rings_for_room_, false) && end->arrivals != nullptr) ++*end->arrivals;
+    }
     ++replies;
     deposit(core, *parcel);
   }

@@ -33,8 +33,9 @@ Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> da
 Status Terminus::posted_at_once(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                                 const SendOptions& options, SendHandle* handle) noexcept {
   Link* const link = core_.find_link(ticket.interface);
-  if (link == nullptr || options.acknowledged || link->way(priority_).state != LinkLevel::State::idle ||
-      messages_wait_for(*link) || data.size() > link->payload_limit(priority_)) {
+  if (link == nullptr || options.acknowledged || !link->in_order ||
+      link->way(priority_).state != LinkLevel::State::idle || messages_wait_for(*link) ||
+      data.size() > link->payload_limit(priority_)) {
     return Status::pending;
   }
   const auto length = static_cast<std::uint32_t>(data.size());

@@ -1,7 +1,7 @@
 // Messages to posted buffers, of every size: each comes whole and once, into a buffer that was posted and
-// that nothing else has, in the order of its terminus where links keep it; or it is refused for want of a
-// buffer. Every buffer comes back to its owner once: with a message, failed, or taken back. Some messages are
-// taken back, too, and some slots halt.
+// that nothing else has, in the order of its terminus, whether or not links keep one; or it is refused for
+// want of a buffer. Every buffer comes back to its owner once: with a message, failed, or taken back. Some
+// messages are taken back, too, and some slots halt.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -177,11 +177,9 @@ void PostedMessages::take(Process& process, Inbox& inbox, const Notification& n)
   demand(message.status != Status::cancelled || message.acknowledged, "a message came that was taken back");
   message.came = true;
   demand(same(inbox.bytes(n.offset).first(n.length), message.data), "a message is not intact");
-  if (world_.in_order()) {
-    const auto [last, first] = inbox.last.emplace(message.terminus, n.word);
-    demand(first || last->second < n.word, "a message overtook another of its terminus");
-    last->second = n.word;
-  }
+  const auto [last, first] = inbox.last.emplace(message.terminus, n.word);
+  demand(first || last->second < n.word, "a message overtook another of its terminus");
+  last->second = n.word;
   world_.note(process, "receives message % in buffer %", {n.word, n.offset});
   ++world_.counts.completed;
 }
