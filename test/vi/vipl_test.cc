@@ -1,8 +1,14 @@
 // VIPL between real processes, by its C functions: messages, RDMA, and what waits for them.
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -309,7 +315,102 @@ TEST_F(Vipl, memory_that_may_only_be_read_can_be_sent_from) {
   });
 }
 
+unsigned char of_the_program[100];
+
+// Writes there, reads that back, and receives there: the bytes around it stay as they are.
+void use_as_memory(Opened& opened, VIP_VI_HANDLE one, VIP_VI_HANDLE other, unsigned char* memory) {
+  constexpr std::size_t kBytes = 96;
+  VIP_MEM_ATTRIBUTES attributes = {opened.tag, VIP_TRUE, VIP_TRUE};
+  VIP_MEM_HANDLE whole = 0, part = 0;
+  ASSERT_EQ(VipRegisterMem(opened.nic, memory, kBytes, &attributes, &whole), VIP_SUCCESS);
+  ASSERT_EQ(VipRegisterMem(opened.nic, memory + 5, 40, &attributes, &part), VIP_SUCCESS) << "they overlap";
+  ASSERT_NE(whole, part);
+  const std::uint64_t at = reinterpret_cast<std::uintptr_t>(memory) + 7;
+  for (const VIP_MEM_HANDLE handle : {part, whole}) {
+    std::memset(opened.data(0), handle == part ? 'p' : 'w', 16);
+    ASSERT_EQ(VipPostSend(one, opened.remote(VIP_CONTROL_OP_RDMAWRITE, at, handle, 0, 16), opened.handle),
+              VIP_SUCCESS);
+    EXPECT_EQ(opened.sent(one), VIP_STATUS_DONE | VIP_STATUS_OP_RDMA_WRITE);
+    EXPECT_EQ(std::memcmp(memory + 7, opened.data(0), 16), 0);
+    EXPECT_EQ(memory[6] + memory[23], 0);
+    if (handle != part) continue;
+    ASSERT_EQ(VipDeregisterMem(opened.nic, memory + 5, part), VIP_SUCCESS) << "the other one stays";
+  }
+  std::memset(opened.data(64), 0, 16);
+  ASSERT_EQ(VipPostSend(one, opened.remote(VIP_CONTROL_OP_RDMAREAD, at, whole, 64, 16), opened.handle),
+            VIP_SUCCESS);
+  EXPECT_EQ(opened.sent(one), VIP_STATUS_DONE | VIP_STATUS_OP_RDMA_READ);
+  EXPECT_EQ(std::memcmp(memory + 7, opened.data(64), 16), 0);
+  VIP_DESCRIPTOR* const receive = opened.descriptor(0, 9);
+  receive->DS[0].Local.Data.Address = memory + 51;
+  receive->DS[0].Local.Handle = whole;
+  ASSERT_EQ(VipPostRecv(other, receive, opened.handle), VIP_SUCCESS);
+  ASSERT_EQ(VipPostSend(one, opened.descriptor(0, 9), opened.handle), VIP_SUCCESS);
+  EXPECT_EQ(opened.sent(one), kSent);
+  EXPECT_EQ(opened.received(other), kReceived);
+  EXPECT_EQ(std::memcmp(memory + 51, opened.data(0), 9), 0);
+  EXPECT_EQ(memory[50] + memory[60], 0);
+  EXPECT_EQ(VipDeregisterMem(opened.nic, memory, whole), VIP_SUCCESS);
+}
+
+TEST_F(Vipl, registers_memory_of_every_kind) {
+  in_child([&] {
+    Opened opened(device());
+    VIP_VI_HANDLE one = opened.make_vi(), other = opened.make_vi();
+    opened.join(one, other, "kinds");
+    unsigned char on_the_stack[100] = {};
+    std::vector<unsigned char> of_the_heap(100);
+    const int segment = shmget(IPC_PRIVATE, 8192, IPC_CREAT | 0600);
+    auto* const shared = static_cast<unsigned char*>(shmat(segment, nullptr, 0));
+    shmctl(segment, IPC_RMID, nullptr);
+    std::FILE* const file = std::fopen(folder_.file("mapped").c_str(), "w+");
+    ASSERT_EQ(ftruncate(fileno(file), 8192), 0);
+    auto* const mapped =
+        static_cast<unsigned char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0));
+    std::fclose(file);
+    unsigned char* const kinds[] = {on_the_stack + 1, of_the_heap.data() + 3, of_the_program, shared + 4050,
+                                    mapped + 4055};  // the last two lie in two pages
+    for (unsigned char* const kind : kinds) {
+      SCOPED_TRACE(std::find(std::begin(kinds), std::end(kinds), kind) - kinds);
+      use_as_memory(opened, one, other, kind);
+    }
+  });
+}
+
 // --- who waits
+
+TEST_F(Vipl, several_threads_sleep_at_a_completion_queue) {
+  in_child([&] {
+    constexpr int kEach = 100, kThreads = 3;
+    Opened opened(device());
+    VIP_CQ_HANDLE queue = nullptr;
+    ASSERT_EQ(VipCreateCQ(opened.nic, 256, &queue), VIP_SUCCESS);
+    VIP_VI_HANDLE one = opened.make_vi(),
+                  other = opened.make_vi(VIP_SERVICE_RELIABLE_DELIVERY, nullptr, queue);
+    opened.join(one, other, "sleepers");
+    std::atomic<int> taken{0};
+    std::vector<std::thread> sleepers;
+    for (int thread = 0; thread != kThreads; ++thread) {
+      sleepers.emplace_back([&] {
+        for (int i = 0; i != kEach; ++i, ++taken) {
+          VIP_VI_HANDLE vi = nullptr;
+          VIP_BOOLEAN receive = VIP_FALSE;
+          VIP_DESCRIPTOR* done = nullptr;
+          ASSERT_EQ(VipCQWait(queue, VIP_INFINITE, &vi, &receive), VIP_SUCCESS);
+          ASSERT_EQ(VipRecvDone(vi, &done), VIP_SUCCESS) << "an entry is given once";
+        }
+      });
+    }
+    for (int i = 0; i != kEach * kThreads; ++i) {
+      while (taken + 100 < i) std::this_thread::yield();
+      ASSERT_EQ(VipPostRecv(other, opened.descriptor(0, 8), opened.handle), VIP_SUCCESS);
+      ASSERT_EQ(VipPostSend(one, opened.descriptor(0, 8), opened.handle), VIP_SUCCESS);
+      ASSERT_EQ(opened.sent(one), kSent);
+    }
+    for (std::thread& each : sleepers) each.join();
+    EXPECT_EQ(taken, kEach * kThreads);
+  });
+}
 
 TEST_F(Vipl, connects_with_itself_and_sleeps_while_another_thread_sends) {
   in_child([&] {
