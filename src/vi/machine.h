@@ -148,6 +148,8 @@ class Machine {
     Vi* const vi = vis_.find(number);
     if (vi == nullptr || descriptor == nullptr) return Result::invalid_parameter;
     if (vi->receive.full()) return Result::error_resource;
+    if (post_plain_receive(*vi, descriptor, handle)) [[likely]]
+      return Result::success;
     Work& work = vi->receive.next();
     if (!read_descriptor(regions_, vi->attributes.tag, vi->attributes.max_transfer, Side::receive, descriptor,
                          handle, work))
@@ -431,6 +433,28 @@ class Machine {
     work.buffer.resize(work.length);
     pieces[0] = work.buffer;
     return vi.inbox->post(std::span(pieces).first(1), number) == Status::ok;
+  }
+  // Posts a receive that nothing is in the way of. False: nothing was done.
+  __attribute__((always_inline)) bool post_plain_receive(Vi& vi, Descriptor* descriptor,
+                                                         MemoryHandle handle) {
+    std::uint16_t control = 0;
+    Segment segment;
+    if (vi.state == State::error || vi.inbox == nullptr ||
+        !read_plain(regions_, vi.attributes.tag, vi.attributes.max_transfer, descriptor, handle, control,
+                    segment))
+      return false;
+    Work& work = vi.receive.next();
+    const std::span<std::byte> bytes = bytes_of(segment);
+    if (vi.inbox->post({&bytes, 1}, vi.receive.posted()) != Status::ok) return false;
+    work.descriptor = descriptor;
+    work.own = handle;
+    work.control = control;
+    work.status = 0;
+    work.length = segment.length;
+    work.segments.clear();
+    work.segments.add(segment);
+    vi.receive.post();
+    return true;
   }
   Vi* of_inbox(std::uint32_t slot) noexcept {
     const std::size_t index = Port::index_of(slot);

@@ -162,6 +162,25 @@ inline std::span<std::byte> bytes_of(const Segment& segment) noexcept {
   return {pointer(segment.address), segment.length};
 }
 
+// Reads a descriptor with one segment, which lies in the same memory, of an operation that is no RDMA. False:
+// it is another, or something is wrong about it.
+template <class Area>
+__attribute__((always_inline)) inline bool read_plain(const Regions<Area>& regions, Tag tag,
+                                                      std::uint64_t max_transfer,
+                                                      const Descriptor* descriptor, MemoryHandle handle,
+                                                      std::uint16_t& control, Segment& out) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(descriptor);
+  if (at % kDescriptorAlignment != 0) return false;
+  const auto* const region =
+      regions.covering({at, handle, offsetof(Descriptor, segments) + sizeof(Segment)}, tag);
+  if (region == nullptr) return false;
+  std::memcpy(&out, &descriptor->segments[0], sizeof out);
+  control = field<std::uint16_t>(descriptor, offsetof(Descriptor, control));
+  return field<std::uint16_t>(descriptor, offsetof(Descriptor, segment_count)) == 1 &&
+         (control & ~kImmediate) == 0 && out.handle == handle && out.length != 0 &&
+         out.length <= max_transfer && region->covers(out.address, out.length);
+}
+
 // A descriptor of a send, with one segment in the same memory, and nothing wrong about it.
 struct PlainSend {
   std::span<const std::byte> data;
@@ -173,18 +192,10 @@ __attribute__((always_inline)) inline bool read_plain_send(const Regions<Area>& 
                                                            std::uint64_t max_transfer,
                                                            const Descriptor* descriptor, MemoryHandle handle,
                                                            PlainSend& out) noexcept {
-  const auto at = reinterpret_cast<std::uintptr_t>(descriptor);
-  if (at % kDescriptorAlignment != 0) return false;
-  const auto* const region =
-      regions.covering({at, handle, offsetof(Descriptor, segments) + sizeof(Segment)}, tag);
-  if (region == nullptr) return false;
+  std::uint16_t control = 0;
   Segment segment;
-  std::memcpy(&segment, &descriptor->segments[0], sizeof segment);
-  const auto control = field<std::uint16_t>(descriptor, offsetof(Descriptor, control));
-  if (field<std::uint16_t>(descriptor, offsetof(Descriptor, segment_count)) != 1 ||
-      (control & ~kImmediate) != 0 || segment.handle != handle || segment.length == 0 ||
-      segment.length != field<std::uint32_t>(descriptor, offsetof(Descriptor, length)) ||
-      segment.length > max_transfer || !region->covers(segment.address, segment.length))
+  if (!read_plain(regions, tag, max_transfer, descriptor, handle, control, segment) ||
+      segment.length != field<std::uint32_t>(descriptor, offsetof(Descriptor, length)))
     return false;
   out.data = bytes_of(segment);
   out.has_immediate = (control & kImmediate) != 0;
