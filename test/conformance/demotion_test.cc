@@ -1,5 +1,6 @@
 // A link of which mostly what must be refused comes is looked at rarely (interface/sweep.h), whatever its
 // peer makes of it, and is as others again when it has brought good packets for a while.
+#include <array>
 #include <set>
 
 #include "fabric/sim/generator.h"
@@ -128,6 +129,38 @@ TEST_P(Demotion, is_not_for_a_refusal_now_and_then) {
     }
   }
   EXPECT_FALSE(from_alice().sweep.demoted);
+}
+
+// Requests are answered, and of each link no more are under way than may be: who asks again and again for
+// what is refused, of memory that is not pinned or a slot that has a new key, holds up nobody and is not held
+// up.
+TEST_P(Demotion, is_not_for_requests_that_are_refused) {
+  Terminus terminus{alice.core, 63};
+  std::array<std::byte, 8> room;
+  for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom; ++i) {
+    RemoteHandle handle;
+    until([&] {
+      return terminus.requests().get(slot.ticket(), {.length = room.size(), .to = room.data()}, {}, nullptr,
+                                     &handle) == Status::pending;
+    });
+    until([&] { return terminus.requests().outcome(handle).status != Status::pending; });
+    ASSERT_EQ(terminus.requests().outcome(handle).status, Status::refused);
+    ASSERT_FALSE(from_alice().sweep.demoted) << "after " << i;
+  }
+}
+
+TEST_P(Demotion, is_not_for_puts_that_find_no_room_to_wait) {
+  TestSlot held(bob, area, queue, {.fast = false, .puts = true, .hold = 64});
+  bob.core.inhibit_puts(held.index());
+  Terminus terminus{alice.core, 63};
+  for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom; ++i) {
+    until([&] { return terminus.put(held.ticket(), pattern(8, 1), {}, nullptr) == Status::ok; });
+    if (i % 16 == 0) rest();
+    ASSERT_FALSE(from_alice().sweep.demoted) << "after " << i;
+  }
+  rest();
+  EXPECT_GT(bob.refused(Refusal::hold_full), Sweep::kDemotedFrom);
+  bob.core.release_puts(held.index());
 }
 
 // Who polls takes most packets straight from the link that brought the last one (Engine::run_direct), and

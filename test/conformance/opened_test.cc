@@ -100,6 +100,21 @@ TEST_P(Opened, are_refused_by_an_opening_that_is_none_and_outside_of_its_slot) {
   EXPECT_FALSE(untouched());
 }
 
+// An opening for puts and reads, with places to be told by, is none for messages.
+TEST_P(Opened, are_refused_where_a_slot_takes_puts_alone) {
+  TestSlot puts(bob, area, queue, {.bound = 2048, .fast = false, .places = 8, .gets = 64, .puts = true});
+  until([&] { return terminus.put(puts.ticket(), pattern(8, 1), {}, nullptr) == Status::ok; });
+  rest();
+  std::fill(area.bytes().begin(), area.bytes().end(), std::byte{0xEE});
+  const interface::PutWord good = interface::put_word_of(to_bob().credits.front()->opening);
+  inject(opened(good.name, good.serial, 40, 0));
+  rest();
+  EXPECT_EQ(bob.refused(Refusal::mode_forbids), 1u);
+  EXPECT_EQ(bob.refused_in_all(), 1u);
+  EXPECT_TRUE(untouched());
+  EXPECT_TRUE(queue->empty() || next().kind == Notification::Kind::protocol_error);
+}
+
 // More than its places: nothing more lands, and what stands stays.
 TEST_P(Opened, are_refused_without_a_place) {
   ASSERT_EQ(send_fast(terminus, slot.ticket(), {}), Status::ok);

@@ -49,6 +49,7 @@ bool Core::refuse_import(Link& link, std::uint32_t slot, std::uint32_t generatio
   const Refusal cause = import_refusal(slot, generation, key);
   if (cause == Refusal::none) return false;
   const std::uint32_t told = link.told_causes;
+  Sweep::refused(link);
   refuse(link, cause, slot);
   return link.told_causes != told;
 }

@@ -15,10 +15,34 @@ Notification::Kind kind_of(Refusal cause) noexcept {
   return cause == Refusal::no_place || cause == Refusal::hold_full ? Notification::Kind::resource_exhausted
                                                                    : Notification::Kind::protocol_error;
 }
+
+// Whether honest peers may bring such again and again: requests, which are answered and of which only so many
+// are under way; puts and fetches without an answer where memory is held. Nothing is held against their link.
+bool may_be_honest(const Packet& packet, Refusal cause) noexcept {
+  const bool of_held_memory =
+      cause == Refusal::hold_full || cause == Refusal::inhibited || cause == Refusal::not_pinned;
+  const bool of_a_request = cause != Refusal::over_budget && cause != Refusal::malformed;
+  switch (packet.lead.operation) {
+    case Operation::get:
+    case Operation::get_strided:
+    case Operation::fence:
+    case Operation::watch:
+      return of_a_request;
+    case Operation::fetch:
+      return (packet.delta & kUnanswered) == 0 ? of_a_request : of_held_memory;
+    case Operation::put:
+    case Operation::put_block:
+    case Operation::put_strided:
+      return of_held_memory;
+    default:
+      return false;
+  }
+}
 }  // namespace
 
 void Core::refuse(Link& link, Refusal cause, const Packet& packet) noexcept {
   note_lost(link, cause, packet);
+  if (!may_be_honest(packet, cause)) Sweep::refused(link);
   const Operation operation = packet.lead.operation;
   const bool put = operation >= Operation::put && operation <= Operation::put_strided;
   const std::uint32_t record =
@@ -30,7 +54,6 @@ void Core::refuse(Link& link, Refusal cause, std::uint32_t slot) noexcept {
   ++counters_.refused[place(cause)];
   ++link.counters->refused[place(cause)];
   ++link.refused[place(cause)];
-  Sweep::refused(link);
   if (slot < std::min(slots_.size(), kCounterSlots) && slot_of(slots_, slot).live)
     ++counters_.slot_refused[slot].by_cause[place(cause)];
   // Merged: while one notification of this link and cause is not read, further ones are only counted.
