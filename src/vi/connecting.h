@@ -167,7 +167,7 @@ void Machine<Port>::never(const Ticket& to, const Message& lost) {
     return;
   }
   if (vi->state != State::connect_pending || vi->outcome != Result::not_done || vi->peering) return;
-  vi->outcome = Result::not_reachable;
+  vi->outcome = port_.used_up(to.interface) ? Result::error_resource : Result::not_reachable;
   changed_ = true;
 }
 

@@ -134,6 +134,24 @@ class Port {
   }
   // The link with that interface, by a number that is never used again; 0: there is none.
   std::uint64_t link_with(std::uint64_t peer) noexcept { return library::link_now(interface_, peer).serial; }
+  // Whether there is no link with that interface because something is used up of what it takes: here, there
+  // or at the node.
+  bool used_up(std::uint64_t peer) const noexcept {
+    switch (interface_.why(peer).reason) {
+      case LinkReason::quota:
+      case LinkReason::peer_quota:
+      case LinkReason::node_full:
+      case LinkReason::node_busy:
+      case LinkReason::too_many_links:
+      case LinkReason::no_descriptors:
+      case LinkReason::no_memory:
+      case LinkReason::memory_left_behind:
+      case LinkReason::unread:
+        return true;
+      default:
+        return false;
+    }
+  }
   // Never 0.
   static std::uint64_t random() { return base::random_key() | 1; }
   static std::uint32_t index_of(std::uint32_t number) noexcept { return library::slot_index(number); }

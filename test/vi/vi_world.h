@@ -97,6 +97,7 @@ class WorldPort {
   Status say(const Ticket& to, std::span<const std::byte> data, std::uint64_t token);
   std::uint64_t random();
   std::uint64_t link_with(std::uint64_t peer) noexcept;
+  bool used_up(std::uint64_t peer) const noexcept;
   Ticket ticket(std::uint32_t slot, std::uint32_t entry) const;
   static std::uint32_t index_of(std::uint32_t number) noexcept { return number & 0xFFFF; }
 
@@ -155,6 +156,7 @@ class ViWorld {
   // Puts are taken and do not leave: their memory is read until they are cancelled.
   bool holds_puts = false;
   bool no_memory = false;                     // for sends
+  bool used_up = false;                       // for links, wherever there is none
   std::uint64_t links = 1;                    // number of each link
   std::vector<std::uint64_t> held_puts = {};  // their sequences
   std::deque<Flight> under_way;
@@ -195,6 +197,7 @@ inline Ticket WorldPort::Window::ticket() const { return port_.ticket(number_, T
 // --- what leaves
 
 inline std::uint64_t WorldPort::random() { return world.chance() | 1; }
+inline bool WorldPort::used_up(std::uint64_t) const noexcept { return world.used_up; }
 inline std::uint64_t WorldPort::link_with(std::uint64_t peer) noexcept {
   return world.ports[peer - 1]->dead ? 0 : world.links;
 }

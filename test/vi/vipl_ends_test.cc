@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -172,6 +173,39 @@ TEST_F(ViplEnds, a_user_has_so_many_names_to_wait_at) {
     for (const char* const name : {"one", "two"}) EXPECT_EQ(opened.connect(vi, 0, name), VIP_REJECT);
     for (std::thread& each : waiting) each.join();
     EXPECT_EQ(VipConnectWait(opened.nic, third.get(), 1, remote.get(), &other, &request), VIP_TIMEOUT);
+  });
+}
+
+// A link of two processes of a user takes two of its quota.
+TEST_F(ViplEnds, a_user_has_so_many_links_to_connect_by) {
+  write_file(folder_.file("config"), "[quotas]\nlinks = 2\n");
+  const Daemon daemon(folder_.file("few"), {"--config", folder_.file("config")});
+  const std::string device = "hamlyn:" + folder_.file("few");
+  in_child([&] {
+    auto one = std::make_unique<Opened>(device);
+    Opened two(device), asking(device);
+    VIP_VI_HANDLE first = asking.make_vi(), second = asking.make_vi(), at_one = one->make_vi();
+    std::thread accepting([&] { one->accept(at_one, "one"); });
+    ASSERT_EQ(asking.connect(first, 0, "one"), VIP_SUCCESS);
+    accepting.join();
+    std::thread waiting([&] { two.accept(two.make_vi(), "two"); });
+    ASSERT_EQ(VipPostRecv(second, asking.descriptor(0, 8), asking.handle), VIP_SUCCESS);
+    for (int i = 0; i != 3; ++i) {
+      EXPECT_EQ(asking.connect(second, 0, "two"), VIP_ERROR_RESOURCE);
+      EXPECT_EQ(asking.state(second), VIP_STATE_IDLE);
+      EXPECT_EQ(asking.state(first), VIP_STATE_CONNECTED) << "it keeps what it has";
+    }
+    one.reset();
+    EXPECT_TRUE(eventually([&] { return asking.connect(second, 0, "two") == VIP_SUCCESS; }))
+        << "whoever was refused waits there, and the link that has ended counts no more";
+    waiting.join();
+    EXPECT_EQ(asking.state(first), VIP_STATE_ERROR);
+    for (VIP_VI_HANDLE vi : {first, second}) {
+      EXPECT_EQ(VipDisconnect(vi), VIP_SUCCESS);
+      VIP_DESCRIPTOR* done = nullptr;
+      while (VipRecvDone(vi, &done) != VIP_NOT_DONE && done != nullptr) done = nullptr;
+      EXPECT_EQ(VipDestroyVi(vi), VIP_SUCCESS) << "nothing is left behind";
+    }
   });
 }
 

@@ -136,7 +136,8 @@ class Nic {
   Result accept(std::uint32_t request, std::uint32_t vi) noexcept;
   // Says no. success, invalid_parameter.
   Result reject(std::uint32_t request) noexcept;
-  // success, timeout, reject, no_match, not_reachable, invalid_state; invalid_parameter, also of a time of 0.
+  // success, timeout, reject, no_match, not_reachable, invalid_state; error_resource, also if no more links
+  // may be made; invalid_parameter, also of a time of 0.
   Result request(std::uint32_t vi, const Address& own, const Address& asked, Time timeout,
                  ViAttributes* other = nullptr) noexcept;
   // For two that ask for each other. Never waits for the other: peer_done and peer_wait say how it ends.
