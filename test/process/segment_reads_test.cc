@@ -98,6 +98,8 @@ TEST_F(SegmentReads, that_cannot_be_are_refused) {
     if (!import.reads_by_loads()) {
       EXPECT_EQ(import.read(0, into, &handle), Status::too_long);
     }
+    EXPECT_EQ(import.read(import.size(), few.first(0), &handle), Status::ok) << "nothing is there";
+    EXPECT_EQ(import.read(import.size() + 8, few.first(0), &handle), Status::out_of_bounds);
     Import only_written(importer, segment.ticket(), {.access = Access::write_only});
     EXPECT_EQ(only_written.read(0, few, &handle), Status::refused);
     EXPECT_EQ(handle.sequence, 0u);
