@@ -162,12 +162,15 @@ ClientCore::ClientCore(Interface& interface, std::string_view name, std::vector<
     case Status::stale:
       throw Error(ErrorCode::version_mismatch, inside_->machine.wrong());
     case Status::refused:
+      library::throw_if_no_link("the server cannot be called", interface, inside_->door.interface);
       throw Error(ErrorCode::peer_refused, "the server has as many clients as it may have");
     case Status::no_buffer:
       throw std::bad_alloc();
     default:
       library::throw_if_no_link("the server cannot be called", interface, inside_->door.interface);
-      throw Error(status == Status::link_ended ? ErrorCode::peer_died : ErrorCode::peer_refused,
+      if (status == Status::link_ended)
+        throw Error(ErrorCode::peer_died, "the server cannot be called: it has ended, and its name is old");
+      throw Error(ErrorCode::peer_refused,
                   std::string("the server cannot be called: ") + hamlyn::name(status));
   }
 } catch (const std::bad_alloc&) {

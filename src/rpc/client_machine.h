@@ -83,7 +83,7 @@ class ClientMachine {
           if (said_ == 0) {
             const Status linked = port_.connect(door_);
             if (passes(linked)) return Status::pending;
-            if (linked != Status::ok) return fail(linked);
+            if (linked != Status::ok) return fail(unless_gone(linked));
             if (!port_.watch(door_.interface)) return Status::pending;
             link_ = port_.link(door_.interface).serial;
           }
@@ -96,7 +96,7 @@ class ClientMachine {
             said_ = 0;
             return Status::pending;
           }
-          if (status != Status::ok) return fail(status);
+          if (status != Status::ok) return fail(unless_gone(status));
           ++said_;
           break;
         }
@@ -332,6 +332,11 @@ class ClientMachine {
 
   static bool passes(Status status) noexcept {
     return status == Status::connecting || status == Status::no_place || status == Status::queue_full;
+  }
+  // A door that has gone while the link lives says that the server has ended, and its process has not.
+  Status unless_gone(Status status) noexcept {
+    const bool gone = status == Status::refused || status == Status::stale;
+    return gone && port_.link(door_.interface).serial != 0 ? Status::link_ended : status;
   }
   Status fail(Status why) noexcept {
     step_ = Step::failed;

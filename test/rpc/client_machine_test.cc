@@ -153,6 +153,19 @@ class RpcClientMachine : public testing::Test {
   Machine machine{port, {.stacks = 4, .frame = 2048, .result = 4096}, procedures};
 };
 
+// The server has ended, and its process has not: that is neither a full server nor another procedure.
+TEST_F(RpcClientMachine, says_that_the_server_has_ended_whose_door_has_gone) {
+  for (const Status gone : {Status::refused, Status::stale}) {
+    port.answer = gone;
+    machine.open({.interface = kServer, .slot = 2});
+    EXPECT_EQ(machine.advance(), Status::link_ended);
+    EXPECT_TRUE(machine.ended());
+  }
+  port.answer = Status::ok;
+  machine.open({.interface = kServer, .slot = 2});
+  open();
+}
+
 TEST_F(RpcClientMachine, greets_binds_and_calls) {
   open();
   EXPECT_TRUE(machine.has(0));

@@ -437,6 +437,29 @@ TEST_F(Rpc, serves_honest_clients_whatever_another_does_with_its_tickets) {
   EXPECT_EQ(server.wait(), 0);
 }
 
+// A name that still stands for a server which has ended says so. Its process serves another meanwhile: one
+// that serves nothing does not look at what comes.
+TEST_F(Rpc, says_that_a_server_has_ended_whose_process_lives) {
+  with_two([](Interface& there, Interface& here) {
+    Calculator calculator;
+    auto former = std::make_unique<rpc::Server<Calculator>>(there, "calculator", calculator);
+    const Ticket door = here.lookup("calculator", kPatience);
+    former.reset();
+    there.publish("old", door);
+    rpc::Server<Calculator> server(there, "another", calculator);
+    std::thread serving([&] { EXPECT_EQ(server.run(), Status::ok); });
+    try {
+      const rpc::Client<Calculator> client(here, "old");
+      ADD_FAILURE() << "nobody is there";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::peer_died) << error.what();
+      EXPECT_NE(std::string(error.what()).find("it has ended"), std::string::npos) << error.what();
+    }
+    server.stop();
+    serving.join();
+  });
+}
+
 TEST_F(Rpc, has_no_clients_and_no_calls_in_a_forked_child) {
   with_two([](Interface& there, Interface& here) {
     Calculator calculator;
