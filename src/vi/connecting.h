@@ -410,8 +410,10 @@ void Machine<Port>::take_answer(Vi& vi, std::uint64_t peer, const Message& messa
       vi.outcome = wrong;
     } else if (!vi.peering && message.say == Say::no_match) {
       vi.outcome = Result::no_match;
-    } else if (!vi.peering && (message.say == Say::reject || message.say == Say::disconnect)) {
+    } else if (!vi.peering && message.say == Say::reject) {
       vi.outcome = Result::reject;
+    } else if (!vi.peering && message.say == Say::disconnect) {
+      vi.outcome = Result::not_reachable;  // that NIC has closed
     }
     return;
   }

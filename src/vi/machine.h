@@ -356,8 +356,12 @@ class Machine {
   // Attributes of its sender's VI, as a message has them.
   static ViAttributes attributes_of(const Message& message) noexcept;
 
-  // Ends all connections: the other sides are told, as far as they can be at once.
+  // Ends all connections, and what is asked of this NIC: the other sides are told, as far as they can be at
+  // once.
   void close() {
+    requests_.each([&](std::uint32_t, const Request& request) {
+      if (!request.gone) answer(request.peer, request.asks, Say::disconnect);
+    });
     vis_.each([&](std::uint32_t, Vi& vi) {
       const auto end = [&] {
         close_inbox(vi);

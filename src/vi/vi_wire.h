@@ -26,7 +26,7 @@ enum class Say : std::uint16_t {
   reject,        // the answer: no
   no_match,      // the answer: nobody waits there
   peer_request,  // a VI asks for a VI that asks for it
-  disconnect,    // the connection is over; `detail` is a Reason
+  disconnect,    // the connection is over, `detail` is a Reason; or, as an answer: this NIC closes
   ask,           // may I use the memory `handle`?
   grant,         // you may: here is a ticket, `address` and `length`; `detail` has kMayWrite, kMayRead
   deny,          // you may not

@@ -195,6 +195,23 @@ TEST_F(ViMachine, a_death_ends_connections_and_requests) {
   EXPECT_EQ(here.machine().outcome(asking), Result::not_reachable);
 }
 
+// Its process lives: no link ends.
+TEST_F(ViMachine, a_nic_that_closes_tells_those_who_ask_it) {
+  from = here.make_vi();
+  const std::uint32_t other = here.make_vi();
+  for (int i = 0; i != 2; ++i) there.machine().add_waiter({});
+  ASSERT_EQ(here.machine().ask_for(from, {}, {}, there.machine().door()), Result::success);
+  ASSERT_EQ(here.machine().ask_for(other, {}, {}, there.machine().door()), Result::success);
+  world.settle();
+  here.machine().give_up(other);
+  world.settle();
+  EXPECT_EQ(here.machine().outcome(from), Result::not_done);
+  there.machine().close();
+  world.settle();
+  EXPECT_EQ(here.machine().outcome(from), Result::not_reachable);
+  EXPECT_EQ(here.state(other), State::idle);
+}
+
 // An answer comes before what was sent before it.
 TEST_F(ViMachine, hears_what_was_sent_before_the_other_side_closed) {
   connect(Reliability::delivery);
