@@ -53,21 +53,26 @@ class FarRanks : public testing::Test {
     return out;
   }
   // Kills a rank at any moment of that program, as often as HAMLYN_TEST_KILLS says, or once. `check(end,
-  // victim)` looks at how the others have ended.
+  // victim)` looks at how the others have ended. A program that has ended before is whole. Every process
+  // takes a quarter of a second of a processor for libfabric, so none is run only to be timed.
   template <class Check>
   void kill_at_any_moment(const Words& program, Check check) {
-    const JobEnd whole = run(program);
-    ASSERT_EQ(whole.led.status, 0) << whole.led.err << whole.followed.err;
-    ASSERT_EQ(whole.followed.status, 0) << whole.followed.err;
     const char* const asked = std::getenv("HAMLYN_TEST_KILLS");
     std::mt19937_64 chance{std::random_device{}()};
+    std::chrono::nanoseconds longest = std::chrono::seconds(2);
     for (int left = asked != nullptr ? std::atoi(asked) : 1; left != 0 && !HasFailure(); --left) {
       const int victim = std::uniform_int_distribution(0, kRanks - 1)(chance);
-      const auto after = std::uniform_int_distribution<std::int64_t>(0, whole.took.count())(chance);
+      const auto after = std::uniform_int_distribution<std::int64_t>(0, longest.count())(chance);
       SCOPED_TRACE("rank " + std::to_string(victim) + " after " + std::to_string(after) + " ns");
       const JobEnd end = run(program, victim, std::chrono::nanoseconds(after));
       SCOPED_TRACE("first: " + end.led.err + "second: " + end.followed.err);
-      if (!end.killed) continue;
+      ASSERT_EQ(end.statuses.size(), std::size_t{kRanks});
+      if (!end.killed || end.statuses[static_cast<std::size_t>(victim)] == 0) {
+        EXPECT_EQ(end.led.status, 0);
+        EXPECT_EQ(end.followed.status, 0);
+        longest = std::min(longest, end.took);
+        continue;
+      }
       expect_told(end, victim);
       check(end, victim);
     }
@@ -118,11 +123,11 @@ class FarRanks : public testing::Test {
   }
   // The job has failed, by that rank if it was the first, and the first host's command says how each ended.
   static void expect_told(const JobEnd& end, int victim) {
-    ASSERT_EQ(end.statuses.size(), std::size_t{kRanks}) << end.led.err << end.followed.err;
-    EXPECT_EQ(end.statuses[static_cast<std::size_t>(victim)], 128 + SIGKILL) << end.led.err;
+    EXPECT_EQ(end.statuses[static_cast<std::size_t>(victim)], 128 + SIGKILL);
     EXPECT_NE(end.led.status, 0);
-    if (victim != kRanks - 1) return;
-    EXPECT_EQ(end.followed.status, 128 + SIGKILL) << end.followed.err;
+    if (victim == kRanks - 1) {
+      EXPECT_EQ(end.followed.status, 128 + SIGKILL);
+    }
   }
 
   int jobs_ = 0;
