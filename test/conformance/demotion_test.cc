@@ -5,6 +5,7 @@
 
 #include "fabric/sim/generator.h"
 #include "test/conformance/conformance.h"
+#include "test/simulation/books/owned_posted_slot.h"
 
 namespace hamlyn::test {
 namespace {
@@ -161,6 +162,25 @@ TEST_P(Demotion, is_not_for_puts_that_find_no_room_to_wait) {
   rest();
   EXPECT_GT(bob.refused(Refusal::hold_full), Sweep::kDemotedFrom);
   bob.core.release_puts(held.index());
+}
+
+// The receiver has posted too little, and a sender that wants no answer does not hear of it.
+TEST_P(Demotion, is_not_for_messages_that_find_no_buffer) {
+  simulation::OwnedPostedSlot posted(bob, queue, {.buffers = 4});
+  std::array<std::byte, 8> small;
+  const auto data = pattern(16, 1);
+  Terminus terminus{alice.core, 63};
+  for (std::uint32_t i = 0; i < 2 * Sweep::kDemotedFrom; ++i) {
+    if (i == Sweep::kDemotedFrom) {
+      ASSERT_EQ(posted.post(small, 1), Status::ok);
+    }
+    const Status status = terminus.send_posted(posted.ticket(), data, i, {}, nullptr);
+    ASSERT_TRUE(status == Status::ok || status == Status::pending) << name(status);
+    rest();
+    ASSERT_FALSE(from_alice().sweep.demoted) << "after " << i;
+  }
+  EXPECT_EQ(bob.refused(Refusal::no_buffer), Sweep::kDemotedFrom);
+  EXPECT_EQ(bob.refused(Refusal::too_long), Sweep::kDemotedFrom);
 }
 
 // Who polls takes most packets straight from the link that brought the last one (Engine::run_direct), and

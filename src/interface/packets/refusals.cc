@@ -17,8 +17,10 @@ Notification::Kind kind_of(Refusal cause) noexcept {
 }
 
 // Whether honest peers may bring such again and again: requests, which are answered and of which only so many
-// are under way; puts and fetches without an answer where memory is held. Nothing is held against their link.
+// are under way; puts and fetches without an answer where memory is held; messages for which the receiver has
+// posted no buffer, or too short a one, as nobody tells their sender. Nothing is held against their link.
 bool may_be_honest(const Packet& packet, Refusal cause) noexcept {
+  if (cause == Refusal::no_buffer || cause == Refusal::too_long) return true;
   const bool of_held_memory =
       cause == Refusal::hold_full || cause == Refusal::inhibited || cause == Refusal::not_pinned;
   const bool of_a_request = cause != Refusal::over_budget && cause != Refusal::malformed;
