@@ -155,7 +155,7 @@ TEST_F(LinkReasons, of_a_receiver_whose_limit_is_below_its_descriptors_are_told_
       EXPECT_TRUE(set_limit(*limit));
       line.put('.');
     }
-    EXPECT_EQ(counted(to.interface, LinkReason::no_descriptors), 2u);
+    EXPECT_GE(counted(to.interface, LinkReason::no_descriptors), 2u) << "an asker may ask twice";
     EXPECT_TRUE(to.interface.attachment().attached);
     return HasFailure() ? 1 : 0;
   });
