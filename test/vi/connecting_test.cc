@@ -54,7 +54,7 @@ TEST_F(ViMachine, receives_stay_posted_however_often_a_vi_asks_in_vain) {
     world.settle();
     EXPECT_EQ(here.machine().take(from, Side::receive).result, Result::not_done) << "nothing has come back";
   }
-  // What the other side sends to the inbox of a request that was given up lands nowhere.
+  // Messages to the inbox of a request that was given up land nowhere.
   const std::uint32_t waiter = there.machine().add_waiter({});
   ASSERT_EQ(here.machine().ask_for(from, {}, {}, there.machine().door()), Result::success);
   world.settle();
@@ -63,7 +63,7 @@ TEST_F(ViMachine, receives_stay_posted_however_often_a_vi_asks_in_vain) {
   here.machine().give_up(from);
   world.settle();
   EXPECT_EQ(here.machine().take(from, Side::receive).result, Result::not_done);
-  // They are there for the connection that is made.
+  // The posted receives are there for the connection that is made.
   const std::uint32_t last = there.make_vi();
   there.write(0, "abcdefgh");
   join(world, here, from, there, last);

@@ -116,7 +116,7 @@ TEST_F(Vipl, answers_invalid_parameter_for_null_closed_and_other_handles) {
   });
 }
 
-// What VipQuerySystemManagementInfo says of hosts, with so many places for them.
+// Asks VipQuerySystemManagementInfo for hosts, with so many places for them.
 class Discovered {
  public:
   explicit Discovered(VIP_ULONG places, VIP_ULONG hops = 1) {
