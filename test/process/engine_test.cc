@@ -1,5 +1,6 @@
 // Which of libfabric's engines processes use between nodes is asked for in the node's configuration: that
 // one, or none.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -103,6 +104,26 @@ TEST(Engines, that_differ_make_no_link) {
     if (one.terminus.connect(other.slot.ticket(), kPatience) != Status::refused) return 1;
     if (one.interface.why(other.interface.id()).reason != LinkReason::other_engine) return 3;
     return other.terminus.connect(one.slot.ticket(), kPatience) == Status::refused ? 0 : 2;
+  });
+  EXPECT_EQ(child.wait(), 0);
+}
+
+// A bare load stands for the middle of ours: nothing gives signals back behind it.
+TEST(Engines, leave_signals_to_their_process_while_they_are_loaded) {
+  ofi::NoForks::check();  // links what sees to it
+  Actor child([](Line&) {
+    constexpr int kTaken[] = {SIGINT, SIGILL, SIGABRT, SIGBUS, SIGSEGV, SIGTERM};
+    const auto handler = [](int signal) {
+      struct sigaction now;
+      sigaction(signal, nullptr, &now);
+      return now.sa_handler;
+    };
+    std::vector<sighandler_t> before;
+    for (const int signal : kTaken) before.push_back(handler(signal));
+    if (dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) return 1;
+    for (std::size_t i = 0; i != before.size(); ++i)
+      if (handler(kTaken[i]) != before[i]) return kTaken[i] + 1;
+    return 0;
   });
   EXPECT_EQ(child.wait(), 0);
 }

@@ -16,7 +16,8 @@ struct Libfabric {
 };
 
 // Some providers' libraries take the process's signals for themselves when they are loaded or asked: whoever
-// does either gives them back by one of these.
+// does either gives them back by one of these. What they take meanwhile is lost: libfabric.cc keeps the one
+// that is known from it.
 class KeptSignals {
  public:
   KeptSignals() noexcept;
