@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "hamlyn/am.h"
@@ -118,6 +119,15 @@ TEST_F(AmEndpoints, answer_two_threads_whose_handlers_enter_each_others_bundles)
   Interface further{{.node = folder_.file("node")}};
   Bundle there{further};
   const auto here_end = make(one), there_end = make(there);
+  // First while nobody is there: if that was let through, the two threads below would wait for each other for
+  // ever.
+  std::optional<Result> alone;
+  ASSERT_EQ(here_end->map(1, here_end->name(), kEndTag), Result::ok);
+  ASSERT_EQ(here_end->set_handler(kEndAsk, [&](Token&, const Arrival&) { alone = there.poll(); }),
+            Result::ok);
+  ASSERT_EQ(here_end->request(1, kEndAsk), Result::ok);
+  while (!alone) ASSERT_EQ(one.poll(), Result::ok);
+  ASSERT_EQ(*alone, Result::in_use);
   std::atomic<int> in_handlers{0};
   const auto enter_other = [&](Endpoint& own, Bundle& bundle, Bundle& other) {
     bool called = false;
