@@ -1,6 +1,8 @@
 // Active messages, each way: short requests of four arguments, and replies of as many.
 #include <array>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "am/am_wire.h"
@@ -47,6 +49,12 @@ class AmAsker {
   }
   std::uint64_t replies() const { return taken_; }
   void say_over() { good(ends_.front()->endpoint.request(0, kOver), "no request"); }
+  // Hears that the other side's endpoint has gone, at each end. What that says goes to no end that is not
+  // there any more, and no end waits for somebody to hear that it goes.
+  void see_off(Party& party) {
+    while (!party.look())
+      for (const auto& end : ends_) end->poll();
+  }
 
  private:
   void take(std::uint32_t end, std::int32_t number) {
@@ -80,12 +88,13 @@ Signature take(const Manner& manner, am::Way way) {
     AmAsker asker(party, options, manner);
     survey_and_report(asker, manner, room);
     asker.say_over();
-    party.finish();
+    asker.see_off(party);
   };
   const auto answers = [=](Party& party, Room&) {
-    AmEnd end(party, options);
-    answer(end);
-    party.finish();
+    std::optional<AmEnd> end(std::in_place, party, options);
+    answer(*end);
+    end.reset();
+    party.send_fast({}, 0);
   };
   return unpacked(run_parties(manner.cores, kMostValues, where, ask, where, answers));
 }
