@@ -61,7 +61,7 @@ void Runtime::store(std::uint64_t word, const void* from, std::size_t bytes) {
   const std::uint32_t rank = rank_of_good(word, bytes);
   look_if_due();
   const auto* const data = static_cast<const std::byte*>(from);
-  if (vi_ != nullptr || base(rank) != nullptr || bytes > sizeof row_.data[0])
+  if (vi_ != nullptr || base(rank) != nullptr || bytes > kSmall)
     return bulk_store(word, {data, bytes}, nullptr, 0);
   if (row_.count != 0 && row_.rank != rank) send_row();
   row_.rank = rank;

@@ -88,6 +88,7 @@ Runtime::Runtime(Interface& interface, const JobPlace& place, const ProgramOptio
            .looks = kLooks,
            .heaps = heaps_.get(),
            .runtime = this};
+  for (std::uint32_t rank = 0; rank != kMostRanks; ++rank) heaps_[rank].first = out_of_reach(rank);
   try {
     if (over_of(options) == Over::vi) vi_ = std::make_unique<ViWay>(interface_, ranks_, credits_of(options));
     open_heaps(tell_each_other(heap_bytes(options)));
@@ -154,7 +155,7 @@ void Runtime::check_told(std::uint32_t rank, const Told& told) const {
 }
 
 void Runtime::open_heaps(const std::vector<Told>& told) {
-  heaps_[rank_].base = own_;
+  reach_segment(rank_, own_);
   std::uint8_t mapped = 1;
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
     if (rank != rank_) {
@@ -162,7 +163,7 @@ void Runtime::open_heaps(const std::vector<Told>& told) {
       if (import(rank).size() != segment_.bytes().size())
         refuse(ErrorCode::invalid_argument, name_of(rank) + " shows a heap of another size than it said");
       if (import(rank).writes_by_stores())
-        heaps_[rank].base = import(rank).mapping()->writable().data();
+        reach_segment(rank, import(rank).mapping()->writable().data());
       else
         mapped = 0;
     }

@@ -107,6 +107,7 @@ class Runtime {
 
  private:
   static constexpr std::size_t kRow = 64;
+  static constexpr std::size_t kSmall = 48;      // bytes of a store or a get that may leave with others
   static constexpr std::uint32_t kLooks = 4096;  // reads between two looks at who lives
   // Questions to one rank, so long as the first of them is under way: its terminus forgets how one ended when
   // 63 more were asked.
@@ -138,8 +139,19 @@ class Runtime {
   struct Row {
     std::uint32_t rank = 0;
     std::size_t count = 0;
-    std::array<std::array<std::byte, 48>, kRow> data;
+    std::array<std::array<std::byte, kSmall>, kRow> data;
     std::array<PutMessage, kRow> messages;
+  };
+  // Small gets that have not left: as many bytes each, from places at one distance, into memory without gaps.
+  // They leave as one question. The batch counts them as one.
+  struct GetRun {
+    std::uint32_t rank = 0;
+    std::uint32_t count = 0, chunk = 0;
+    std::uint64_t place = 0, stride = 0;
+    std::byte* into = nullptr;
+    Batch* batch = nullptr;
+    // Whether it has become longer by that one.
+    bool takes(std::uint32_t other, std::uint64_t at, std::span<std::byte> room, const Batch* of) noexcept;
   };
   // Names what is waited for. Functions that others call do not run while `replies` are.
   enum class Waits { messages, stores, replies };
@@ -175,7 +187,7 @@ class Runtime {
   // Sets the view that loads and stores have, after all that may have let another rank run.
   void resume() noexcept { here = &view_; }
   // Loads and stores go the short way unless a function that was called runs, or the program has failed.
-  void set_view() noexcept { view_.mark = in_call_ || failure_ ? kNoMark : mark_; }
+  void set_view() noexcept { view_.words = in_call_ || failure_ ? 0 : view_.bytes - kWord + 1; }
   void wait(base::FunctionRef<bool()> ready, Waits waits = Waits::messages);
   bool sleep(base::FunctionRef<bool()> ready, Waits waits);
   Status wait_over_segments(base::FunctionRef<bool()> ready, Waits waits);
@@ -199,11 +211,20 @@ class Runtime {
   }
 
   // --- sending
-  std::byte* base(std::uint32_t rank) const noexcept { return heaps_[rank].base; }
+  // Null: loads and stores do not reach that rank's segment.
+  std::byte* base(std::uint32_t rank) const noexcept {
+    std::byte* const memory = heaps_[rank].memory;
+    return memory == nullptr ? nullptr : memory - view_.first;
+  }
+  void reach_segment(std::uint32_t rank, std::byte* base) noexcept {
+    heaps_[rank].first = make_word(rank, view_.first);
+    heaps_[rank].memory = base + view_.first;
+  }
   Import& import(std::uint32_t rank) noexcept { return *peers_[rank].import; }
-  // Lets stores leave.
+  // Lets small stores and gets leave.
   void leave() {
     if (row_.count != 0) send_row();
+    if (run_.count != 0) send_run();
   }
   void send_row();
   void expect(Status status, std::uint32_t rank) {
@@ -227,6 +248,8 @@ class Runtime {
   static std::uint64_t questions_of(std::uint64_t place, std::size_t bytes, const Strides* strides) noexcept {
     return strides != nullptr ? kAsks : bytes / 65536 + 1 + (place % 8 != 0 ? 1 : 0);
   }
+  void get_small(std::uint32_t rank, std::uint64_t place, std::span<std::byte> into, Batch* batch);
+  void send_run();
   Ask& new_ask(std::uint32_t rank, Batch* batch);
   void wait_for(std::uint32_t rank, Ask& ask);
   void wait_before(std::uint32_t rank, std::uint64_t end);
@@ -315,6 +338,7 @@ class Runtime {
   std::vector<std::byte> gathered_;
   std::uint64_t waited_for_ = 0;  // bytes stored here that some call has waited for
   Row row_;
+  GetRun run_;
 };
 
 // Run-time of the program that there is. Throws Error: invalid_argument: there is none.

@@ -9,7 +9,8 @@
 namespace hamlyn::internal_::splitc {
 namespace {
 
-constexpr std::size_t kPiece = 65536;  // that a get without a wait brings
+constexpr std::size_t kPiece = 65536;                                // that a get without a wait brings
+constexpr std::uint64_t kMostStride = (std::uint64_t{1} << 32) - 1;  // that a question can say
 
 bool for_want_of_room(Status status) noexcept {
   return status == Status::queue_full || status == Status::connecting || status == Status::no_place;
@@ -89,12 +90,55 @@ bool Runtime::look_at(std::uint32_t rank, Ask& ask) {
   return true;
 }
 
+// --- small gets
+
+bool Runtime::GetRun::takes(std::uint32_t other, std::uint64_t at, std::span<std::byte> room,
+                            const Batch* of) noexcept {
+  if (count == 0 || count == kRow || rank != other || batch != of || chunk != room.size()) return false;
+  const std::uint64_t further = at - place;
+  if (room.data() != into + std::size_t{count} * chunk) return false;
+  const bool second = count == 1 && further >= chunk && further <= kMostStride;
+  if (!second && (count == 1 || further != count * stride)) return false;
+  if (second) stride = further;
+  ++count;
+  return true;
+}
+
+// The first one leaves at once, so that it is under way while its rank computes. Those behind it are kept
+// until it is over or the next one is of no use beside them.
+void Runtime::get_small(std::uint32_t rank, std::uint64_t place, std::span<std::byte> into, Batch* batch) {
+  if (run_.takes(rank, place, into, batch)) return;
+  leave();
+  run_ = {.rank = rank,
+          .count = 1,
+          .chunk = static_cast<std::uint32_t>(into.size()),
+          .place = place,
+          .into = into.data(),
+          .batch = batch};
+  if (batch != nullptr) ++batch->gets_;
+  Peer& peer = peers_[rank];
+  if (peer.first_ask == peer.end_of_asks || look_at(rank, peer.ask(peer.end_of_asks - 1))) send_run();
+}
+
+void Runtime::send_run() {
+  const GetRun run = std::exchange(run_, {});
+  if (run.batch != nullptr) --run.batch->gets_;  // the question counts from here on
+  const Strides strides{.chunk = run.chunk, .x_chunks = run.count, .x_stride = run.stride};
+  const bool scattered = run.count > 1 && run.stride != run.chunk;
+  const std::span<std::byte> into(run.into, std::size_t{run.count} * run.chunk);
+  Ask& ask = new_ask(run.rank, run.batch);
+  until_taken(run.rank, [&] {
+    return import(run.rank).read(run.place, into, &ask.handle, {.strides = scattered ? &strides : nullptr});
+  });
+}
+
 void Runtime::get(std::uint64_t word, std::span<std::byte> into, const Strides* strides, Batch* batch) {
   const std::uint32_t rank = rank_of_good(word, into.size(), strides);
   look_if_due();
   if (rank != rank_) outside_of_calls("a get");  // its memory would be in use when the function has returned
   if (base(rank) != nullptr) return gather_from(into, base(rank) + place_of(word), strides);
   if (vi_ != nullptr) return ask_for(rank, place_of(word), into, strides, counter_of(batch));
+  if (strides == nullptr && into.size() <= kSmall) return get_small(rank, place_of(word), into, batch);
   if (strides != nullptr && into.size() > kPiece) return bulk_read(word, into, strides);
   leave();
   for (std::size_t done = 0; done != into.size();) {
@@ -190,6 +234,8 @@ bool Runtime::done(Batch* batch) {
 // Nothing lands any more: the memory that gets were to land in goes while an exception is under way.
 void Runtime::forget_asks() noexcept {
   if (vi_ != nullptr) vi_->forget();
+  if (run_.batch != nullptr) run_.batch->gets_ = 0;
+  run_ = {};
   for (std::uint32_t rank = 0; rank != ranks_; ++rank) {
     Peer& peer = peers_[rank];
     for (; peer.first_ask != peer.end_of_asks; ++peer.first_ask) {

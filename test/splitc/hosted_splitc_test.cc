@@ -48,6 +48,55 @@ TEST(HostedSplitC, does_all_of_the_language_over_vi_with_few_credits_and_with_mo
       run_whole(seed, 2 + static_cast<std::uint32_t>(seed) % 3, Way::vi, credits);
 }
 
+// Words of the other rank in some order, into room in some order, by batches and none: each get brings its
+// own, whichever of them leave together.
+void get_in_any_order(std::mt19937_64& random) {
+  constexpr std::size_t kWords = 300;
+  const splitc::everywhere<std::uint64_t> words(kWords);
+  const auto other = (splitc::rank() + 1) % splitc::ranks();
+  for (std::size_t i = 0; i != kWords; ++i) words.mine()[i] = splitc::rank() * kWords + i;
+  splitc::barrier();
+  for (int round = 0; round != 2; ++round) {
+    std::vector<std::uint64_t> room(kWords, ~std::uint64_t{0}), from(kWords, kWords);
+    {
+      splitc::Batch one, two;
+      splitc::Batch* const batches[] = {nullptr, &one, &two};
+      for (std::size_t i = 0; i != kWords;) {  // runs at some distance, also backwards and of the same word
+        const std::size_t length = std::min<std::size_t>(1 + random() % 80, kWords - i), step = random() % 5;
+        const bool backwards = random() % 3 == 0;
+        std::size_t at = random() % kWords;
+        splitc::Batch* const batch = batches[random() % 3];
+        for (std::size_t k = 0; k != length; ++k, at = (at + step) % kWords) {
+          const std::size_t into = i + (backwards ? length - 1 - k : k);
+          splitc::get(room[into], words.at(other, at), batch);
+          from[into] = at;
+        }
+        i += length;
+        if (random() % 4 == 0) one.sync();
+        if (random() % 8 == 0) static_cast<void>(two.done());
+      }
+    }
+    splitc::sync();
+    for (std::size_t i = 0; i != kWords; ++i) ASSERT_EQ(room[i], other * kWords + from[i]) << i;
+  }
+  splitc::barrier();
+}
+
+TEST(HostedSplitC, gets_words_that_leave_together_and_alone) {
+  for (std::uint64_t seed = 1; seed <= more(4) && !testing::Test::HasFailure(); ++seed)
+    for (const Way way : kWays) {
+      SCOPED_TRACE(seed);
+      Hosted hosted(rough_rules(seed), seed);
+      HostedProgram program(hosted, 2, options_of(way, kHeap), [seed] {
+        std::mt19937_64 random(seed * 2 + splitc::rank());
+        get_in_any_order(random);
+      });
+      hosted.run();
+      for (const std::string& each : program.errors) EXPECT_EQ(each, "");
+      EXPECT_EQ(program.ended, 2u);
+    }
+}
+
 TEST(HostedSplitC, refuses_what_cannot_be_and_goes_on) {
   for (const std::uint32_t ranks : {1u, 2u, 3u})
     for (const Way way : kWays) {
@@ -76,7 +125,7 @@ TEST(HostedSplitC, tells_all_ranks_that_they_disagree) {
 // A rank writes any bits where the other ones look.
 void scribble(std::mt19937_64& random) {
   using namespace internal_::splitc;
-  std::byte* const block = here->heaps[0].base;
+  std::byte* const block = here->heaps[0].memory - here->first;
   const auto any = [&](std::uint64_t place, std::size_t bytes) {
     std::vector<std::byte> bits(bytes);
     for (std::byte& each : bits) each = std::byte(random());

@@ -11,7 +11,6 @@ namespace hamlyn::internal_::splitc {
 inline constexpr unsigned kPlaceBits = 38, kRankBits = 10, kMarkShift = kPlaceBits + kRankBits;
 inline constexpr std::uint64_t kPlaces = (std::uint64_t{1} << kPlaceBits) - 1;
 inline constexpr std::uint32_t kMostRanks = std::uint32_t{1} << kRankBits;
-inline constexpr std::uint64_t kNoMark = ~std::uint64_t{0};  // that no pointer has
 
 constexpr std::uint64_t mark_of(std::uint64_t word) noexcept { return word >> kMarkShift; }
 constexpr std::uint32_t rank_of(std::uint64_t word) noexcept {
@@ -30,40 +29,48 @@ constexpr std::uint64_t of_rank(std::uint64_t word, std::uint32_t owner) noexcep
   return (word & ~(kNone << kPlaceBits)) | (owner < kNone ? owner : kNone) << kPlaceBits;
 }
 
-// Bytes of the smallest heap.
-inline constexpr std::size_t kLeastHeap = 4096;
-
-// A rank's segment.
+// A rank's heap, as loads and stores reach it.
 struct Heap {
-  std::byte* base = nullptr;        // here; null: loads and stores do not reach it
-  std::uint64_t* stored = nullptr;  // word in it that tells its rank what this one has stored
+  std::uint64_t first = 0;          // the pointer to its first byte; if they do not: one that none is near
+  std::byte* memory = nullptr;      // that byte here; null: they do not
+  std::uint64_t* stored = nullptr;  // word at its rank that tells what this one has stored there
   std::uint64_t bytes = 0;          // that this rank has stored there
 };
+// The pointer that no pointer to that rank is near: less than a heap behind it there is none.
+constexpr std::uint64_t out_of_reach(std::uint32_t rank) noexcept {
+  return std::uint64_t{rank ^ kMostRanks / 2} << kPlaceBits;
+}
 
 // A rank's view of its program.
 struct Here {
-  std::uint64_t mark = kNoMark;        // of pointers that loads and stores may follow now
+  // Places in a heap at which a word fits; 0: loads and stores may follow no pointer now.
+  std::uint64_t words = 0;
   std::uint64_t first = 0, bytes = 0;  // each heap has the places [first, first + bytes)
   std::uint32_t rank = 0, ranks = 1;
   std::uint32_t looks = 0;  // reads until somebody must look whether all ranks live
-  Heap* heaps = nullptr;    // of kMostRanks
+  Heap* heaps = nullptr;    // of kMostRanks, never null
   class Runtime* runtime = nullptr;
 };
 
-inline constinit Here nobody{};
+inline constinit Heap no_heaps[kMostRanks]{};
+inline constinit Here nobody{.heaps = no_heaps};
 // View of the program that this process has. Where several ranks are simulated in one process, each sets it
 // again when it has waited.
 inline constinit Here* here = &nobody;
 
-// Finds memory that loads and stores reach. Null: not this way, or not now.
+// Bytes of the longest word, and of the smallest heap at least.
+inline constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+// Finds memory that loads and stores reach. Null: not this way, or not now, or a part of a heap's last word.
+// The distance to the first pointer into a heap tells mark, rank and place at once: whatever differs makes it
+// longer than a heap.
 inline std::byte* reach(std::uint64_t word, std::size_t bytes) noexcept {
   const Here& view = *here;
-  if (mark_of(word) != view.mark) return nullptr;
-  if (bytes > kLeastHeap && bytes > view.bytes) return nullptr;  // the compiler knows of most types: no
-  const std::uint64_t from = place_of(word) - view.first;
-  if (from > view.bytes - bytes) return nullptr;
-  std::byte* const base = view.heaps[rank_of(word)].base;
-  return base == nullptr ? nullptr : base + place_of(word);
+  const Heap& heap = view.heaps[rank_of(word)];
+  const std::uint64_t at = word - heap.first;
+  if (at >= view.words) return nullptr;
+  if (bytes > kWord && at + (bytes - kWord) >= view.words) return nullptr;
+  return heap.memory + at;
 }
 
 // Finds memory to read: who reads again and again may wait for a rank that has ended.

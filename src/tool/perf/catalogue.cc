@@ -77,6 +77,7 @@ void add_splitc(Collection& all) {
   all.add(splitc_write_cost());
   all.add(bare_write_cost());
   all.add(splitc_get_rate());
+  all.add(splitc_get_rate_shuffled());
   all.add(splitc_read_over_vi());
   all.add(splitc_write_over_vi());
   all.add(splitc_store_rate_over_vi());

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -98,16 +101,32 @@ void take_stores(Words& words, Room&) {
   barrier();
 }
 
-void get_words(Words& words, Room& room) {
+// Words in this order: one behind the other, or at no regular distance.
+using Order = std::array<std::ptrdiff_t, kRow>;
+Order in_turn() {
+  Order out;
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+Order shuffled() {
+  Order out = in_turn();
+  std::shuffle(out.begin(), out.end(), std::mt19937_64(1));
+  return out;
+}
+
+void get_words(Words& words, Room& room, const Order& order) {
   std::array<std::uint64_t, kRow> into{};
   const global_ptr<std::uint64_t> from = words.at(1);
+  for (std::uint64_t i = 0; i != kRow; ++i) from[static_cast<std::ptrdiff_t>(i)] = i;
   std::uint64_t start = 0;
   for (std::uint64_t round = 0; round != kRounds; ++round) {
     if (round == kRounds / 10) start = hamlyn_ticks();
-    for (std::uint64_t i = 0; i != kRow; ++i) get(into[i], from + static_cast<std::ptrdiff_t>(i));
+    for (std::uint64_t i = 0; i != kRow; ++i) get(into[i], from + order[i]);
     hamlyn::splitc::sync();
   }
   const double ns = static_cast<double>(hamlyn_ticks() - start) * ns_per_tick();
+  for (std::uint64_t i = 0; i != kRow; ++i)
+    expect(into[i] == static_cast<std::uint64_t>(order[i]), "a get has brought another word");
   room.report(static_cast<double>((kRounds - kRounds / 10) * kRow) * 1e9 / ns);
   say_over(words);
 }
@@ -161,7 +180,13 @@ Meter bare_write_cost() { return of_ranks("bare_write.mapped.8.cost", false, 1, 
 Meter splitc_store_rate(bool guarded) {
   return of_ranks("store." + kind(guarded) + "8.rate", guarded, 1, store_words, take_stores);
 }
-Meter splitc_get_rate() { return of_ranks("get.8.rate", true, 1, get_words, serve); }
+RankWork getting(const Order& order) {
+  return [order](Words& words, Room& room) { get_words(words, room, order); };
+}
+Meter splitc_get_rate() { return of_ranks("get.8.rate", true, 1, getting(in_turn()), serve); }
+Meter splitc_get_rate_shuffled() {
+  return of_ranks("get.shuffled.8.rate", true, 1, getting(shuffled()), serve);
+}
 Meter splitc_read_over_vi() {
   return of_ranks("vi.read.8.roundtrip", {.results = kTimed, .way = ranks_over_vi()}, timed(read_word),
                   serve);
@@ -174,7 +199,7 @@ Meter splitc_store_rate_over_vi() {
   return of_ranks("vi.store.8.rate", {.results = 1, .way = ranks_over_vi()}, store_words, take_stores);
 }
 Meter splitc_get_rate_over_vi() {
-  return of_ranks("vi.get.8.rate", {.results = 1, .way = ranks_over_vi()}, get_words, serve);
+  return of_ranks("vi.get.8.rate", {.results = 1, .way = ranks_over_vi()}, getting(in_turn()), serve);
 }
 Meter splitc_all_store_sync(bool guarded) {
   const RankWork both = meet([] { all_store_sync(); });

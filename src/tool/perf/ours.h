@@ -110,6 +110,7 @@ Meter splitc_write_cost();
 Meter bare_write_cost();
 Meter splitc_store_rate(bool guarded);
 Meter splitc_get_rate();
+Meter splitc_get_rate_shuffled();
 Meter splitc_read_over_vi();
 Meter splitc_write_over_vi();
 Meter splitc_store_rate_over_vi();
