@@ -26,7 +26,7 @@
 #include "library/wait/deadline.h"
 #include "library/wait/waiting.h"
 #include "library/with_memory.h"
-#include "vi/lane.h"
+#include "vi/lane_nic.h"
 
 namespace hamlyn::internal_::am {
 
@@ -43,22 +43,13 @@ class ViPort {
   ViPort(Interface& interface, hamlyn::am::Way way)
       : interface_(interface),
         way_(way),
-        queue_(interface, kViPlaces),
-        nic_port_(interface, queue_),
-        nic_(nic_port_),
-        roots_(make_roots(nic_)),
-        sent_(*nic_.queue(roots_.sent)),
-        received_(*nic_.queue(roots_.received)),
-        registrations_(nic_, roots_.tag),
-        door_(interface, queue_) {
-    nic_.on_error([this](const vi::ErrorEvent& event) {
-      if (event.fault == vi::Fault::connection_lost) lost_.push_back(event.vi);
-    });
-  }
-  // The ways have gone, and with them their VIs: the other sides are told.
+        lanes_(interface, kViPlaces),
+        registrations_(lanes_.machine(), lanes_.roots().tag),
+        door_(interface, lanes_.queue()) {}
+  // The ways have gone, and with them their VIs.
   ~ViPort() {
     registrations_.forget_all();
-    step();
+    lanes_.step();
   }
   ViPort(const ViPort&) = delete;
   ViPort& operator=(const ViPort&) = delete;
@@ -78,9 +69,9 @@ class ViPort {
       try {
         for (std::uint32_t i = 0; i != lanes_of(port.way_); ++i) {
           const vi::LaneSize shape = size_of(lane_shape(port.way_, i, limits.credits));
-          port.make_room_for(shape);
-          lanes_[i] = std::make_unique<vi::Lane>(port.roots_, pair, i, shape);
-          port.know(lanes_[i]->in(), *lanes_[i]);
+          port.lanes_.make_room_for(shape);
+          lanes_[i] = std::make_unique<vi::Lane>(port.lanes_.roots(), pair, i, shape);
+          port.lanes_.know(lanes_[i]->in(), *lanes_[i]);
         }
       } catch (...) {
         leave();
@@ -92,7 +83,7 @@ class ViPort {
     Way& operator=(const Way&) = delete;
 
     // Writes into a hello where this side's NIC hears.
-    void describe(Hello& hello) const { hello.ring = on_wire(port_.nic_.door()); }
+    void describe(Hello& hello) const { hello.ring = on_wire(port_.lanes_.door()); }
     // Both sides ask for each other's VIs, whose addresses are their sessions.
     void aim(std::uint64_t peer, std::uint64_t own_session, const Hello& hello) noexcept {
       peer_ = peer;
@@ -100,12 +91,12 @@ class ViPort {
       const bool self = peer == port_.door_.ticket().interface && hello.session == own_session;
       for (std::uint32_t i = 0; i != lanes_of(port_.way_); ++i) {
         vi::Lane& lane = *lanes_[i];
-        port_.forget_late(lane);
+        port_.lanes_.forget_late(lane);
         lane.connect(address(own_session, i, false), address(hello.session, i, self), door,
                      lane_shape(port_.way_, i, hello.credits).room, self);
-        port_.know(lane.out(), lane);
+        port_.lanes_.know(lane.out(), lane);
       }
-      port_.step();
+      port_.lanes_.step();
     }
     // Both sides have said bye.
     void part() noexcept {
@@ -128,7 +119,7 @@ class ViPort {
       if (!left) [[unlikely]]
         return no_room();
       lane.take_room();
-      port_.sent_since_ = true;
+      port_.lanes_.note_sent();
       record.taken = 1;
       record.ring = static_cast<std::uint8_t>(index);
       return Sent::ok;
@@ -143,7 +134,7 @@ class ViPort {
     }
     // The bytes of a message that has come are needed no more: its receive will be posted anew.
     __attribute__((always_inline)) void free(std::uint32_t place) noexcept {
-      port_.post_later(*lanes_[place >> kLaneAt], place & kPlaceMask);
+      port_.lanes_.post_later(*lanes_[place >> kLaneAt], place & kPlaceMask);
     }
 
     // --- data of long messages: in front of the message, by the same VI
@@ -173,7 +164,7 @@ class ViPort {
       return Status::pending;
     }
     Status status(const SendHandle& handle) noexcept {
-      port_.reap();
+      port_.lanes_.reap();
       return last().reaped() >= handle.sequence || last().over() ? Status::ok : Status::pending;
     }
     // Puts, and waits until the data is the caller's again. Not ok: it never will leave, or the other side's
@@ -218,10 +209,10 @@ class ViPort {
     }
     void leave() noexcept {
       for (auto& lane : lanes_) {
-        if (lane != nullptr) port_.forget(*lane);
+        if (lane != nullptr) port_.lanes_.forget(*lane);
         lane.reset();
       }
-      port_.step();  // the other side is told
+      port_.lanes_.step();  // the other side is told
     }
     std::span<const std::unique_ptr<vi::Lane>> lanes() const noexcept {
       return std::span(lanes_).first(lanes_of(port_.way_));
@@ -265,7 +256,7 @@ class ViPort {
         return false;
       if (lane.has_send()) [[likely]]
         return true;
-      port_.reap();
+      port_.lanes_.reap();
       return lane.has_send();
     }
 
@@ -280,7 +271,8 @@ class ViPort {
   }
   // Null: the memory is not there, or not to be written, or there is none for it.
   std::unique_ptr<Area> make_area(std::span<std::byte> memory) noexcept {
-    return library::or_null([&] { return std::make_unique<Area>(nic_, roots_.tag, memory); });
+    return library::or_null(
+        [&] { return std::make_unique<Area>(lanes_.machine(), lanes_.roots().tag, memory); });
   }
   std::unique_ptr<Window> make_window(const Area& area, std::span<std::byte>) noexcept {
     return library::or_null([&] { return std::make_unique<Window>(area); });
@@ -302,34 +294,33 @@ class ViPort {
 
   // The next event, if there is one.
   __attribute__((always_inline)) bool poll(Event& next) noexcept {
-    if (sent_since_ & (late_count_ != 0)) post_late();  // the answer takes a while
-    sent_since_ = false;
-    if (received_.entries.empty() && later_.empty()) [[likely]] {
+    lanes_.begin_look();
+    if (!lanes_.stands() && later_.empty()) [[likely]] {
       Notification heard;
-      if (queue_.poll_posted(heard) != 0) [[likely]] {
+      if (lanes_.queue().poll_posted(heard) != 0) [[likely]] {
         hear(heard, next);
         return true;
       }
-      rest();
+      lanes_.rest();
     }
     return take_standing(next);
   }
   // Takes the next of those that stand there, without a run of the interface.
   bool take(library::Waiting&, Event& next) noexcept {
     Notification heard;
-    if (received_.entries.empty() && later_.empty()) {
+    if (!lanes_.stands() && later_.empty()) {
       if (take_heard(heard)) {
         hear(heard, next);
         return true;
       }
-      rest();
+      lanes_.rest();
     }
     return take_standing(next);
   }
   // Whether a handler may have to be called for it.
   bool is_message(const Event& next) noexcept {
     if (next.kind != Event::Kind::message || next.taken.result != vi::Result::success) return false;
-    vi::Lane* const lane = lane_of_vi(next.taken.vi);
+    vi::Lane* const lane = lanes_.lane_of(next.taken.vi);
     if (lane == nullptr) return false;
     const Kind kind = kind_of(*lane, *next.taken.descriptor);
     return kind != Kind::acknowledge && kind <= Kind::returned;
@@ -340,7 +331,7 @@ class ViPort {
   __attribute__((always_inline)) bool hear(M& machine, const Event& next,
                                            typename M::Delivery& out) noexcept {
     if (next.kind == Event::Kind::message) [[likely]] {
-      vi::Lane* const lane = lane_of_vi(next.taken.vi);
+      vi::Lane* const lane = lanes_.lane_of(next.taken.vi);
       if (lane == nullptr) [[unlikely]]
         return false;
       auto& pair = *static_cast<typename M::Other*>(lane->owner);
@@ -358,46 +349,6 @@ class ViPort {
   friend class Way;
   static constexpr unsigned kLaneAt = 16;
   static constexpr std::uint32_t kPlaceMask = 0xFFFF;
-
-  // Throws std::bad_alloc.
-  static vi::LaneRoots make_roots(Nic& nic) {
-    vi::LaneRoots out{nic};
-    const bool made = nic.create_tag(out.tag) == vi::Result::success &&
-                      nic.create_queue(kFirstEntries, out.sent) == vi::Result::success &&
-                      nic.create_queue(kFirstEntries, out.received) == vi::Result::success;
-    if (!made) throw std::bad_alloc();
-    return out;
-  }
-  static constexpr std::uint32_t kFirstEntries = 256;
-
-  // Room in the completion queues for all of one more lane. Throws std::bad_alloc; as much, too, if there are
-  // as many as there may be.
-  void make_room_for(const vi::LaneSize& lane) {
-    const std::uint32_t entries = entries_ + std::max(lane.receives, lane.sends);
-    std::uint32_t size = kFirstEntries;
-    while (size < entries) size *= 2;
-    if (size <= entries_made_) return;
-    for (const std::uint32_t queue : {roots_.sent, roots_.received})
-      if (nic_.resize_queue(queue, size) != vi::Result::success) throw std::bad_alloc();
-    entries_made_ = size;
-  }
-  void know(std::uint32_t vi, vi::Lane& lane) noexcept {
-    Known& known = by_vi_[vi % vi::kMostVis];
-    if (known.lane == nullptr) entries_ += lane.entries();
-    known = {vi, &lane};
-  }
-  void forget(const vi::Lane& lane) noexcept {
-    for (const std::uint32_t vi : {lane.in(), lane.out()}) {
-      Known& known = by_vi_[vi % vi::kMostVis];
-      if (known.lane != &lane) continue;
-      entries_ -= lane.entries();
-      known = {};
-    }
-  }
-  __attribute__((always_inline)) vi::Lane* lane_of_vi(std::uint32_t vi) const noexcept {
-    const Known& known = by_vi_[vi % vi::kMostVis];
-    return known.vi == vi ? known.lane : nullptr;
-  }
 
   // --- messages
 
@@ -462,30 +413,16 @@ class ViPort {
       next.news = heard;
       if (heard.kind != Notification::Kind::link_ended) return;
     }
-    try {
-      const vi::Taken taken = nic_.hear_for(received_, heard);
-      if (taken.result == vi::Result::success) [[likely]] {
-        next.kind = Event::Kind::message;
-        next.taken = taken;
-      }
-    } catch (const std::exception&) {  // no memory: what was said is as if it had been lost
+    const vi::Taken taken = lanes_.hear(heard);
+    if (taken.result == vi::Result::success) [[likely]] {
+      next.kind = Event::Kind::message;
+      next.taken = taken;
     }
-    if (nic_.restless()) [[unlikely]]
-      step();
   }
   // An event that was heard already. Messages first: the news may be of the end of their link.
   bool take_standing(Event& next) noexcept {
-    const vi::Completion event = Nic::take_event(received_);
-    if (event.result == vi::Result::success) {
-      const vi::Completed done = nic_.take(event.vi, vi::Side::receive);
+    if (lanes_.take_standing(next.taken)) {
       next.kind = Event::Kind::message;
-      next.taken = {done.result, event.vi, true, done.descriptor};
-      return true;
-    }
-    if (!lost_.empty()) [[unlikely]] {
-      next.kind = Event::Kind::message;
-      next.taken = {vi::Result::not_reachable, lost_.front(), true, nullptr};
-      lost_.pop_front();
       return true;
     }
     if (later_.empty()) return false;
@@ -496,7 +433,7 @@ class ViPort {
   }
   bool take_heard(Notification& heard) noexcept {
     const library::Lock lock(interface_.waiting());
-    return lock && queue_.take(lock.held(), heard) == Status::ok;
+    return lock && lanes_.queue().take(lock.held(), heard) == Status::ok;
   }
   // Hears what stands there while a call waits in a handler: no handler is called.
   void hear_standing() noexcept {
@@ -505,89 +442,30 @@ class ViPort {
     for (int left = kMostAtOnce; left != 0 && take_heard(heard); --left) {
       try {
         if (is_news(heard)) later_.push_back(heard);
-        if (!is_news(heard) || heard.kind == Notification::Kind::link_ended) nic_.hear(heard);
+        if (!is_news(heard) || heard.kind == Notification::Kind::link_ended) lanes_.machine().hear(heard);
       } catch (const std::exception&) {  // as in `hear`
       }
     }
-    rest();
-  }
-  // Receives are posted several at once, or behind a message that was sent, and not between one that has come
-  // and its answer: each lane has so many more than its sender counts on. A post also ends the quick looks at
-  // the queue; by the next look they begin anew.
-  __attribute__((always_inline)) void post_later(const vi::Lane& lane, std::uint32_t place) noexcept {
-    late_[late_count_++] = {lane.in(), place};
-    if (late_count_ == kLateReceives) [[unlikely]]
-      post_late();
-  }
-  // All receives of the lane are posted anew.
-  void forget_late(const vi::Lane& lane) noexcept {
-    for (Late& late : std::span(late_).first(late_count_))
-      if (late.vi == lane.in()) late = {};
-  }
-  void post_late() noexcept {
-    for (; late_count_ != 0; --late_count_) {
-      const Late& late = late_[late_count_ - 1];
-      if (vi::Lane* const lane = lane_of_vi(late.vi); lane != nullptr) lane->free(late.place);
-    }
-  }
-  // Nothing stood there to be heard.
-  void rest() noexcept {
-    try {
-      if (nic_.has_forsaken() && nic_.end_forsaken()) interface_.waiting().changed();
-      while (const auto notice = nic_.take_notice()) (*notice)();
-    } catch (const std::exception&) {  // what nobody could be told of has come back nevertheless
-    }
-    if (nic_.restless()) [[unlikely]]
-      step();
-    reap();
-  }
-  void step() noexcept { step_of(nic_); }
-  // Takes the sends that are over.
-  void reap() noexcept {
-    for (;;) {
-      const vi::Completion event = Nic::take_event(sent_);
-      if (event.result != vi::Result::success) return;
-      static_cast<void>(nic_.take(event.vi, vi::Side::send));
-      if (vi::Lane* const lane = lane_of_vi(event.vi); lane != nullptr) lane->reap();
-    }
+    lanes_.rest();
   }
   // 0: later.
   vi::MemoryHandle registered(std::span<const std::byte> bytes) noexcept {
     if (const vi::MemoryHandle found = registrations_.find(bytes); found != 0) return found;
-    reap();
+    lanes_.reap();
     registrations_.forget_unless([this](vi::MemoryHandle own) {
-      return std::ranges::any_of(
-          by_vi_, [own](const Known& each) { return each.lane != nullptr && each.lane->writes_from(own); });
+      return lanes_.any_lane([own](const vi::Lane& lane) { return lane.writes_from(own); });
     });
     return registrations_.find(bytes);
   }
 
-  struct Known {
-    std::uint32_t vi = 0;
-    vi::Lane* lane = nullptr;
-  };
-  struct Late {
-    std::uint32_t vi = 0, place = 0;
-  };
-
   Interface& interface_;
   const hamlyn::am::Way way_;
-  NotificationQueue queue_;
-  vi::Port nic_port_;
-  Nic nic_;
-  const vi::LaneRoots roots_;
-  vi::QueueObject &sent_, &received_;  // completion queues
+  vi::LaneNic lanes_;
   Registrations registrations_;
   Door door_;
   const std::uint32_t door_number_ = door_.number();
-  std::vector<Known> by_vi_ = std::vector<Known>(vi::kMostVis);  // by the index in its number
-  std::array<Late, kLateReceives> late_;
-  std::uint32_t late_count_ = 0;
-  bool sent_since_ = false;  // the last look
   AnswerTimes answer_times_;
-  std::uint32_t entries_ = 0, entries_made_ = kFirstEntries;  // of each completion queue
-  std::deque<Notification> later_;                            // heard while a call waited in a handler
-  std::deque<std::uint32_t> lost_;  // VIs whose connection has ended: no receive may be left to say so
+  std::deque<Notification> later_;  // heard while a call waited in a handler
 };
 
 }  // namespace hamlyn::internal_::am

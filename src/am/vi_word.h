@@ -10,6 +10,7 @@
 #include "am/am_wire.h"
 #include "am/ring.h"
 #include "base/namespaces.h"
+#include "vi/lane.h"
 
 namespace hamlyn::internal_::am {
 
@@ -20,16 +21,13 @@ inline constexpr std::size_t kMostLanes = 3;
 // room in a lane, or of the credits, which the other side cannot use again before it has heard it.
 inline constexpr std::uint32_t kBareReceives = 4 * kMostLanes + 4;
 
-// Receives whose messages are done, and which are not posted anew yet.
-inline constexpr std::uint32_t kLateReceives = 4;
-
 // Messages by one VI.
 struct LaneShape {
   std::uint32_t room = 0;   // of numbered messages under way
   std::uint32_t bytes = 0;  // of the longest, with its word
   bool bare = false;        // words alone go by it
 
-  std::uint32_t receives() const noexcept { return room + kLateReceives + (bare ? kBareReceives : 0); }
+  std::uint32_t receives() const noexcept { return room + vi::kLateReceives + (bare ? kBareReceives : 0); }
   std::uint32_t sends() const noexcept { return std::max(room - 1, 2u); }  // the longest put takes two
   // Weight of a message, as Come::weight.
   std::uint32_t weight() const noexcept { return (kWholeRing + room - 1) / room; }

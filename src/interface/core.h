@@ -418,8 +418,10 @@ class Core {
   Refusal deposit_posted_acknowledged(Link& link, const Packet& packet, const Payload& payload) noexcept;
   Arrived take_posted(Link& link, const Words& words, SlotRecord& slot, const Payload& payload, Queue& queue,
                       Notification& out) noexcept;
-  static Arrived take_posted_here(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
-                                  Queue& queue, Notification& out) noexcept;
+  Arrived take_posted_here(Link& link, const Words& words, SlotRecord& slot, const Payload& payload,
+                           Queue& queue, Notification& out) noexcept;
+  static void tell_of_posted(Link& link, const Words& words, SlotRecord& slot, const PostedPart& part,
+                             std::uint32_t landed, Queue& queue, Notification& out) noexcept;
   void complete_posted(SlotRecord& slot, std::uint32_t slot_index, std::uint32_t index,
                        std::uint64_t peer) noexcept;
   void halt(SlotRecord& slot, std::uint32_t slot_index, Refusal cause, std::uint64_t peer) noexcept;
@@ -427,6 +429,14 @@ class Core {
   void abandon_filling(std::uint32_t slot) noexcept;
   Refusal abandon_posted(Link& link, const Packet& packet) noexcept;
   void note_lost_posted(Link& link, Refusal cause, const Packet& packet) noexcept;
+
+  // Puts that are told of by a posted buffer (telling.cc).
+  Refusal check_telling_put(const Link& link, const SlotRecord& slot, const Packet& packet,
+                            std::uint32_t& record) const noexcept;
+  Refusal deposit_telling(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
+                          std::uint32_t& index) noexcept;
+  Arrived take_telling(Link& link, const Words& words, SlotRecord& slot, const Payload& payload, Queue& queue,
+                       Notification& out) noexcept;
 
   // Puts (puts.cc).
   Refusal take_put(Link& link, const Packet& packet, const Payload& payload) noexcept;

@@ -59,6 +59,13 @@ class Terminus {
   }
   void area_gone(std::uint32_t area) noexcept;
 
+  // Puts `data` to `offset` of `at`, another slot of that owner, and tells of it as send_posted does, by a
+  // buffer in which nothing lands (terminus_telling.cc). Without a right, `at` of no interface: it is refused
+  // there, and both sides count it. As send_posted; refused: the slot takes no puts, or has gone.
+  Status put_telling(const Ticket& to, std::uint64_t word, const Ticket& at, std::span<const std::byte> data,
+                     std::uint64_t offset, const SendOptions& options, SendHandle* handle,
+                     Queue* queue) noexcept;
+
   // Puts (terminus_puts.cc).
   // An empty put, as soon as the link has room: something was stored there through a mapping.
   Status call_owner(const Ticket& ticket) noexcept;
@@ -268,6 +275,7 @@ class Terminus {
     bool notify = false;            // of a put: its last packet says so
     bool strided = false;           // likewise
     std::uint64_t posted_word = 0;  // the sender's, for the notification there
+    bool telling = false;           // of one to a posted buffer: a telling put
     Strides strides;
     Queue* queue = nullptr;  // hears of its end; a place is reserved there
     std::uint64_t word = 0;  // for it
@@ -370,6 +378,11 @@ class Terminus {
   Status posted_at_once(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,
                         const SendOptions& options, SendHandle* handle) noexcept;
   Status put_posted(Work& work) noexcept;
+  Status telling_at_once(const Ticket& to, std::uint64_t word, std::uint64_t where,
+                         std::span<const std::byte> data, const SendOptions& options,
+                         SendHandle* handle) noexcept;
+  Status put_telling(Work& work) noexcept;
+  Status put_before_telling(Work& work) noexcept;
   std::uint32_t& posted_under_way(Link& link) const noexcept {
     return link.posted_under_way[static_cast<std::size_t>(priority_)];
   }

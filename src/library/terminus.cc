@@ -113,6 +113,33 @@ bool Terminus::send_posted_at_once(const Ticket& ticket, std::span<const std::by
   return left;
 }
 
+Status Terminus::put_telling(const Ticket& to, std::uint64_t word, const Ticket& at,
+                             std::span<const std::byte> data, std::uint64_t offset,
+                             const SendOptions& options, SendHandle* handle) noexcept {
+  library::Engine& engine = interface_.engine();
+  const auto queue = queue_of(options, interface_);
+  if (!queue) return Status::invalid;
+  if (!engine.lock().enter()) [[unlikely]]
+    return Status::forked;
+  const Status status = terminus_->put_telling(to, word, at, data, offset, options, handle, *queue);
+  if (status == Status::pending) engine.departure_waits();
+  engine.lock().leave();
+  return status;
+}
+
+bool Terminus::put_telling_at_once(const Ticket& to, std::uint64_t word, const Ticket& at,
+                                   std::span<const std::byte> data, std::uint64_t offset) noexcept {
+  base::RunLock& lock = interface_.engine().lock();
+  if (data.size() > interface::kInlineData || !lock.enter_quickly()) [[unlikely]] {
+    const base::RunLockGuard guard(lock);  // whoever is kept out comes in the other way
+    return false;
+  }
+  shm::ShmLink* asleep = nullptr;
+  const bool left = ShortWay::put_telling(*terminus_, to, word, at, data, offset, asleep);
+  static_cast<void>(leave(lock, asleep));
+  return left;
+}
+
 Status Terminus::bind(std::uint32_t tag, SendBufferArea& area) {
   if (&area.interface() != &interface_) return Status::invalid;
   const base::RunLockGuard guard(interface_.engine().lock());

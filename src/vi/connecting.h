@@ -254,6 +254,7 @@ void Machine<Port>::lose(Vi& vi, Reason reason) {
   if (vi.attributes.reliability == Reliability::reception && vi.send.goes_on(oldest)) {
     if (reason == Reason::no_descriptor) vi.send.at(oldest).status |= kRemoteDescriptorError;
     if (reason == Reason::too_long) vi.send.at(oldest).status |= kLengthError;
+    if (reason == Reason::no_right) vi.send.at(oldest).status |= kRdmaProtectionError;
   }
   leave(vi);
   fault({.fault = Fault::connection_lost, .vi = vi.number});
@@ -301,7 +302,8 @@ void Machine<Port>::hear_message(const Notification& next) {
   finish_here(*vi, Side::receive, work, 0, word.write ? word.length : length);
 }
 
-// A message found no descriptor, or too short a one, on a reliable VI. Whoever sent it, what the other side
+// A message found no descriptor, or too short a one, on a reliable VI, or a write that takes one had no
+// right. Whoever sent it, what the other side
 // sends behind it is turned away too.
 template <class Port>
 void Machine<Port>::hear_halted(const Notification& next) {
@@ -325,6 +327,7 @@ void Machine<Port>::halt(Vi& vi, Refusal cause) {
     if (vi.receive.goes_on(oldest)) vi.receive.at(oldest).status |= kLengthError;
     return break_off(vi, Reason::too_long);
   }
+  if (cause != Refusal::no_buffer) return break_off(vi, Reason::no_right);
   fault({.fault = Fault::no_descriptor, .vi = vi.number, .operation = kOfReceive});
   break_off(vi, Reason::no_descriptor);
 }
@@ -443,7 +446,7 @@ void Machine<Port>::take_connected(Vi& vi, std::uint64_t peer, const Message& me
       grant.ticket = ticket_of(message.slot, peer, grant.write ? Ticket::kFast : Ticket::kRemote);
       grant.address = message.address;
       grant.length = message.length;
-      vi.other.grants[message.handle] = grant;
+      vi.other.grants.set(message.handle, grant);
       break;
     }
     case Say::deny:

@@ -29,6 +29,9 @@ struct LaneRoots {
   std::uint32_t sent = 0, received = 0;  // completion queues
 };
 
+// Receives whose messages are handled, and which are not posted anew yet (vi/lane_nic.h).
+inline constexpr std::uint32_t kLateReceives = 4;
+
 // Size of a lane.
 struct LaneSize {
   std::uint32_t receives = 0, sends = 0;
@@ -168,15 +171,16 @@ class Lane {
     const bool plain = (receive.status & (kErrors | kOfRemoteWrite)) == kOfReceive;
     return {received_bytes(place), plain && receive.length <= stride_ ? receive.length : 0u};
   }
-  // The receive of that place is posted anew.
-  void free(std::uint32_t place) noexcept {
-    if (broken_) return;
+  // The receive of that place is posted anew. False: it cannot be, and the lane has broken off.
+  bool free(std::uint32_t place) noexcept {
+    if (broken_) return true;
     bool good = false;
     try {
       good = roots_.nic.post_receive(in_, receive_of(place), handle_) == Result::success;
     } catch (const std::exception&) {
     }
     if (!good) break_off();  // the other side counts on it
+    return good;
   }
   // Both sides have said that they go: nobody needs to hear of the connection's end.
   void part() noexcept { tells_ = false; }

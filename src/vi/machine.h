@@ -125,44 +125,10 @@ class Machine {
     return Result::success;
   }
 
-  // --- work
+  // --- work (vi/posting.h)
 
-  Result post_send(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle) {
-    Vi* const vi = vis_.find(number);
-    if (vi == nullptr || descriptor == nullptr) return Result::invalid_parameter;
-    if (vi->state == State::idle || vi->state == State::connect_pending) return Result::invalid_state;
-    if (vi->send.full()) return Result::error_resource;
-    if (send_at_once(*vi, descriptor, handle)) return Result::success;
-    Work& work = vi->send.next();
-    if (!read_descriptor(regions_, vi->attributes.tag, vi->attributes.max_transfer, Side::send, descriptor,
-                         handle, work))
-      return misplaced(*vi, descriptor, kOfSend);
-    vi->send.post();
-    if (vi->state == State::error)
-      flush(*vi, Side::send);
-    else
-      pump_or_wait(*vi);
-    return Result::success;
-  }
-  Result post_receive(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle) {
-    Vi* const vi = vis_.find(number);
-    if (vi == nullptr || descriptor == nullptr) return Result::invalid_parameter;
-    if (vi->receive.full()) return Result::error_resource;
-    if (post_plain_receive(*vi, descriptor, handle)) [[likely]]
-      return Result::success;
-    Work& work = vi->receive.next();
-    if (!read_descriptor(regions_, vi->attributes.tag, vi->attributes.max_transfer, Side::receive, descriptor,
-                         handle, work))
-      return misplaced(*vi, descriptor, kOfReceive);
-    if (vi->state != State::error && (work.status & kErrors) == 0 && !post_buffer(*vi, work))
-      return Result::error_resource;
-    const std::uint64_t posted = vi->receive.post();
-    if (vi->state == State::error)
-      flush(*vi, Side::receive);
-    else if ((work.status & kErrors) != 0)
-      finish(*vi, Side::receive, posted, 0, 0);
-    return Result::success;
-  }
+  Result post_send(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle);
+  Result post_receive(std::uint32_t number, Descriptor* descriptor, MemoryHandle handle);
   Completed take(std::uint32_t number, Side side) noexcept {
     Vi* const vi = vis_.find(number);
     if (vi == nullptr) return {Result::invalid_parameter, nullptr};
@@ -179,30 +145,12 @@ class Machine {
     return Result::success;
   }
 
-  // --- completion queues
+  // --- completion queues (vi/completing.h)
 
-  Result create_queue(std::uint32_t entries, std::uint32_t& out) {
-    if (entries == 0 || entries > kMostQueueEntries) return Result::invalid_parameter;
-    out = queues_.make(entries);
-    if (out == 0) return Result::error_resource;
-    queues_.find(out)->number = out;
-    return Result::success;
-  }
-  Result destroy_queue(std::uint32_t number) noexcept {
-    const QueueObject* const queue = queues_.find(number);
-    if (queue == nullptr) return Result::invalid_parameter;
-    if (queue->users != 0) return Result::error_resource;
-    queues_.erase(number);
-    return Result::success;
-  }
+  Result create_queue(std::uint32_t entries, std::uint32_t& out);
+  Result destroy_queue(std::uint32_t number) noexcept;
   // Entries that stand there stay.
-  Result resize_queue(std::uint32_t number, std::uint32_t entries) {
-    QueueObject* const queue = queues_.find(number);
-    if (queue == nullptr || entries == 0 || entries > kMostQueueEntries) return Result::invalid_parameter;
-    if (entries < queue->entries.count()) return Result::error_resource;
-    queue->entries.resize(entries);
-    return Result::success;
-  }
+  Result resize_queue(std::uint32_t number, std::uint32_t entries);
   // Null: no such queue.
   QueueObject* queue(std::uint32_t number) const noexcept { return queues_.find(number); }
   static Completion take_event(QueueObject& queue) noexcept {
@@ -215,14 +163,7 @@ class Machine {
     QueueObject* const queue = queues_.find(number);
     return queue != nullptr ? take_event(*queue) : Completion{Result::invalid_parameter};
   }
-  Result notify_queue(std::uint32_t number, QueueObject::Notify notify) {
-    QueueObject* const queue = queues_.find(number);
-    if (queue == nullptr) return Result::invalid_parameter;
-    if (queue->notify != nullptr) return Result::error_resource;
-    queue->notify = std::move(notify);
-    tell(*queue);
-    return Result::success;
-  }
+  Result notify_queue(std::uint32_t number, QueueObject::Notify notify);
 
   // --- connections
 
@@ -306,23 +247,7 @@ class Machine {
   }
   // Hears it for whoever has just found that queue empty: the receive that it completes is taken at once, if
   // it has an entry there. not_done: it was heard, and nothing is taken.
-  __attribute__((always_inline)) Taken hear_for(const QueueObject& queue, const Notification& next) {
-    if (next.kind == Notification::Kind::message) [[likely]] {
-      Vi* const vi = of_inbox(next.slot);
-      const SendWord word = send_word(next.word);
-      if (vi != nullptr && vi->receive_queue == &queue && queue.entries.empty() && queue.notify == nullptr &&
-          vi->receive.notify == nullptr && vi->receive.is_next(next.offset) && next.peer == vi->other.peer &&
-          good(word) && vi->receive.at(next.offset).segments.size() <= Port::kMostPieces) {
-        const std::uint32_t length = word.write ? word.length : static_cast<std::uint32_t>(next.length);
-        const std::uint32_t status =
-            (word.write ? kOfRemoteWrite : kOfReceive) | (word.has_immediate ? kHasImmediate : 0);
-        return {Result::success, vi->number, true,
-                vi->receive.complete_and_take(status, length, word.immediate)};
-      }
-    }
-    hear(next);
-    return {};
-  }
+  Taken hear_for(const QueueObject& queue, const Notification& next);
   // Whether `end_forsaken` is to be called by whoever looks and has nothing to hear.
   bool has_forsaken() const noexcept { return empty_looks_left_ != 0; }
   // Ends connections whose other side hears nothing any more, after some looks. True: another look is due.
@@ -393,80 +318,25 @@ class Machine {
   // Lets the VI's other side use that memory, if both agree, and tells it. `may_be_lost`: it has not asked.
   bool give_right(Vi& vi, MemoryHandle handle, bool may_be_lost);
 
-  // --- inboxes
+  // --- inboxes (vi/posting.h)
 
   // Throws.
-  void open_inbox(Vi& vi) {
-    vi.inbox = port_.make_inbox(kMostDescriptors, vi.reliable());
-    const std::size_t index = Port::index_of(vi.inbox->number());
-    if (by_inbox_.size() <= index) by_inbox_.resize(index + 1);
-    by_inbox_[index] = {vi.inbox->number(), vi.number};
-  }
-  void close_inbox(Vi& vi) noexcept {
-    if (vi.inbox == nullptr) return;
-    by_inbox_[Port::index_of(vi.inbox->number())] = {};
-    vi.inbox.reset();
-  }
+  void open_inbox(Vi& vi);
+  void close_inbox(Vi& vi) noexcept;
   // Gives the VI an inbox that nobody knows yet, with the buffers that are posted. False: there is no memory,
   // and no inbox.
-  bool reopen_inbox(Vi& vi) noexcept {
-    close_inbox(vi);
-    try {
-      open_inbox(vi);
-      if (post_again(vi)) return true;
-    } catch (const std::exception&) {  // as if a buffer could not be posted
-    }
-    close_inbox(vi);
-    return false;
-  }
-  bool post_again(Vi& vi) {
-    for (std::uint64_t number = vi.receive.completed(); number != vi.receive.posted(); ++number) {
-      Work& work = vi.receive.at(number);
-      if (work.phase != Work::Phase::finished && !post_as(vi, work, number)) return false;
-    }
-    return true;
-  }
-  bool post_buffer(Vi& vi, Work& work) { return post_as(vi, work, vi.receive.posted()); }
-  bool post_as(Vi& vi, Work& work, std::uint64_t number) {
-    if (vi.inbox == nullptr) return false;
-    std::array<std::span<std::byte>, Port::kMostPieces> pieces;
-    if (work.segments.size() <= pieces.size()) {
-      std::ranges::transform(work.segments, pieces.begin(), bytes_of);
-      return vi.inbox->post(std::span(pieces).first(work.segments.size()), number) == Status::ok;
-    }
-    work.buffer.resize(work.length);
-    pieces[0] = work.buffer;
-    return vi.inbox->post(std::span(pieces).first(1), number) == Status::ok;
-  }
+  bool reopen_inbox(Vi& vi) noexcept;
+  bool post_again(Vi& vi);
+  bool post_as(Vi& vi, Work& work, std::uint64_t number);
   // Posts a receive that nothing is in the way of. False: nothing was done.
-  __attribute__((always_inline)) bool post_plain_receive(Vi& vi, Descriptor* descriptor,
-                                                         MemoryHandle handle) {
-    std::uint16_t control = 0;
-    Segment segment;
-    if (vi.state == State::error || vi.inbox == nullptr ||
-        !read_plain(regions_, vi.attributes.tag, vi.attributes.max_transfer, descriptor, handle, control,
-                    segment))
-      return false;
-    Work& work = vi.receive.next();
-    const std::span<std::byte> bytes = bytes_of(segment);
-    if (vi.inbox->post({&bytes, 1}, vi.receive.posted()) != Status::ok) return false;
-    work.descriptor = descriptor;
-    work.own = handle;
-    work.control = control;
-    work.status = 0;
-    work.length = segment.length;
-    work.segments.clear();
-    work.segments.add(segment);
-    vi.receive.post();
-    return true;
-  }
+  bool post_plain_receive(Vi& vi, Descriptor* descriptor, MemoryHandle handle);
   Vi* of_inbox(std::uint32_t slot) noexcept {
     const std::size_t index = Port::index_of(slot);
     if (index >= by_inbox_.size() || by_inbox_[index].first != slot) return nullptr;
     return vis_.find(by_inbox_[index].second);
   }
 
-  // --- completions
+  // --- completions (vi/completing.h)
 
   Result misplaced(Vi& vi, Descriptor* descriptor, std::uint32_t operation) {
     fault(
@@ -481,62 +351,16 @@ class Machine {
     changed_ = true;
   }
   // Work is over: with `errors`, beside those that it had, and `length` bytes moved.
-  __attribute__((always_inline)) void finish_here(Vi& vi, Side side, Work& work, std::uint32_t errors,
-                                                  std::uint32_t length) {
-    WorkQueue& queue = queue_of(vi, side);
-    if (side == Side::send) cancel(vi, work);  // nothing of it is read any more
-    work.phase = Work::Phase::finished;
-    work.status |= errors;
-    if (side == Side::send) work.status |= operation_status(work.operation());
-    if (side == Side::receive && (work.status & (kOfReceive | kOfWrite)) == 0) work.status |= kOfReceive;
-    work.length = length;
-    const bool failed = (work.status & kErrors & ~kFlushed) != 0;
-    while (queue.complete_next()) announce(vi, side);
-    if (failed && vi.state == State::connected && vi.reliable()) [[unlikely]]
-      break_off(vi, Reason::broken);
-  }
+  void finish_here(Vi& vi, Side side, Work& work, std::uint32_t errors, std::uint32_t length);
   void finish(Vi& vi, Side side, std::uint64_t number, std::uint32_t errors, std::uint32_t length) {
     finish_here(vi, side, queue_of(vi, side).at(number), errors, length);
   }
-  __attribute__((always_inline)) void announce(Vi& vi, Side side) {
-    changed_ = true;
-    WorkQueue& queue = queue_of(vi, side);
-    if (queue.notify != nullptr) [[unlikely]]
-      tell(vi, queue);
-    QueueObject* const events = side == Side::send ? vi.send_queue : vi.receive_queue;
-    if (events == nullptr) return;
-    if (events->entries.full()) [[unlikely]]
-      return overrun(vi, *events);
-    events->entries.add({vi.number, side == Side::receive});
-    if (events->notify != nullptr) [[unlikely]]
-      tell(*events);
-  }
-  void tell(Vi& vi, WorkQueue& queue) {
-    if (!queue.has_completed()) return;
-    const Completed done = queue.take();
-    notice([call = std::exchange(queue.notify, nullptr), number = vi.number, done] {
-      call(number, done.descriptor);
-    });
-  }
-  void overrun(const Vi& vi, QueueObject& events) {
-    if (!events.overrun) fault({.fault = Fault::overrun, .vi = vi.number, .queue = events.number});
-    events.overrun = true;
-  }
-  void tell(QueueObject& queue) {
-    if (queue.entries.empty()) return;
-    const Completion event = take_event(queue);
-    notice([call = std::exchange(queue.notify, nullptr), event] { call(event.vi, event.receive); });
-  }
+  void announce(Vi& vi, Side side);
+  void tell(Vi& vi, WorkQueue& queue);
+  void overrun(const Vi& vi, QueueObject& events);
+  void tell(QueueObject& queue);
   // All that goes on comes back.
-  void flush(Vi& vi, Side side) {
-    WorkQueue& queue = queue_of(vi, side);
-    for (std::uint64_t number = queue.completed(); number < queue.posted(); ++number) {
-      Work& work = queue.at(number);
-      if (work.phase == Work::Phase::finished) continue;
-      finish(vi, side, number, (work.status & kErrors) == 0 ? kFlushed : 0, 0);
-    }
-    if (side == Side::send) vi.started = vi.send.posted();
-  }
+  void flush(Vi& vi, Side side);
   void cancel(Vi& vi, Work& work) noexcept {
     if (work.handle.sequence != 0) vi.outlet->cancel(work.handle);
     work.handle = {};
@@ -550,10 +374,17 @@ class Machine {
   void pump_or_wait(Vi& vi);
   // A send that nothing is in the way of. False: nothing was done.
   bool send_at_once(Vi& vi, Descriptor* descriptor, MemoryHandle handle);
+  bool write_at_once(Vi& vi, const PlainSend& write);
   Step advance(Vi& vi, Work& work, std::uint64_t number);
   Step send(Vi& vi, Work& work, std::uint64_t number, std::span<const std::byte> data, const SendWord& word);
+  Step taken(Vi& vi, Work& work, std::uint64_t number, Status status);
   Step write(Vi& vi, Work& work, std::uint64_t number);
   Step put(Vi& vi, Work& work, std::uint64_t number, const Grant& grant);
+  // With immediate data: lands, and takes a descriptor there, or neither.
+  Step write_and_tell(Vi& vi, Work& work, std::uint64_t number, const Grant& grant);
+  Step right_is_over(Vi& vi, const Work& work);
+  // Has the other side turn away an unreliable VI's write without a right, so that both count it.
+  Step drop(Vi& vi, Work& work, std::uint64_t number);
   Step read(Vi& vi, Work& work, std::uint64_t number);
   Step get_piece(Vi& vi, Work& work, std::uint64_t number, const Grant& grant);
   // Memory of the other side that the work may use. Null: `step` says what to do.
@@ -622,6 +453,8 @@ class Machine {
 
 }  // namespace hamlyn::internal_::vi
 
+#include "vi/completing.h"
 #include "vi/connecting.h"
+#include "vi/posting.h"
 #include "vi/rights.h"
 #include "vi/transfers.h"

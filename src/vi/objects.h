@@ -32,23 +32,54 @@ struct Grant {
   }
 };
 
+// Rights at memory of the other side's, by its handles. The one that was used last is found at once.
+class Grants {
+ public:
+  std::size_t size() const noexcept { return all_.size(); }
+  bool contains(MemoryHandle handle) const noexcept { return all_.contains(handle); }
+  // Null: none is known. Until it is erased.
+  const Grant* find(MemoryHandle handle) noexcept {
+    if (last_ != nullptr && last_handle_ == handle) [[likely]]
+      return last_;
+    const auto found = all_.find(handle);
+    if (found == all_.end()) return nullptr;
+    last_handle_ = handle;
+    return last_ = &found->second;
+  }
+  // Throws std::bad_alloc.
+  void set(MemoryHandle handle, const Grant& grant) { all_[handle] = grant; }
+  void erase(MemoryHandle handle) noexcept {
+    last_ = nullptr;
+    all_.erase(handle);
+  }
+  void clear() noexcept {
+    last_ = nullptr;
+    all_.clear();
+  }
+
+ private:
+  std::unordered_map<MemoryHandle, Grant> all_;
+  MemoryHandle last_handle_ = 0;
+  const Grant* last_ = nullptr;  // stays where it is
+};
+
 // The other side of a VI, as far as it is known.
 template <class Port>
 struct Connection {
   using Windows = std::unordered_map<MemoryHandle, std::unique_ptr<typename Port::Window>>;
 
-  std::uint64_t peer = 0;                          // its interface; 0: none yet
-  std::uint64_t link = 0;                          // with it, when the VIs were connected
-  std::uint32_t vi = 0;                            // its number there
-  std::uint64_t own_session = 0;                   // that this side has chosen, and that messages to it bear
-  std::uint64_t session = 0;                       // and the other
-  Ticket inbox;                                    // where its VI receives
-  Ticket door;                                     // where its NIC hears
-  ViAttributes attributes;                         // of its VI
-  std::unordered_map<MemoryHandle, Grant> grants;  // by its handles
-  Windows windows;                                 // by ours: where it may write or read
-  Windows landings;                                // by ours: where what we read lands
-  MemoryHandle asked = 0;                          // for which no answer has come
+  std::uint64_t peer = 0;         // its interface; 0: none yet
+  std::uint64_t link = 0;         // with it, when the VIs were connected
+  std::uint32_t vi = 0;           // its number there
+  std::uint64_t own_session = 0;  // that this side has chosen, and that messages to it bear
+  std::uint64_t session = 0;      // and the other
+  Ticket inbox;                   // where its VI receives
+  Ticket door;                    // where its NIC hears
+  ViAttributes attributes;        // of its VI
+  Grants grants;
+  Windows windows;         // by our handles: where it may write or read
+  Windows landings;        // by our handles: where what we read lands
+  MemoryHandle asked = 0;  // for which no answer has come
   MemoryHandle denied = 0;
   bool forsaken = false;           // its NIC hears nothing any more
   Refusal halted = Refusal::none;  // why a message was turned away before the VI was connected

@@ -91,6 +91,18 @@ class Port {
     bool send_at_once(const Ticket& to, std::span<const std::byte> data, std::uint64_t word) noexcept {
       return terminus_.send_posted_at_once(to, data, word);
     }
+    // Puts `data` to `offset` of `at`, and takes a buffer of `to` for it, or does neither. `at` of no
+    // interface: there is no right, and it is turned away there.
+    Status tell(const Ticket& to, std::uint64_t word, const Ticket& at, std::span<const std::byte> data,
+                std::uint64_t offset, bool acknowledged, std::uint64_t token, SendHandle& handle) noexcept {
+      return terminus_.put_telling(to, word, at, data, offset,
+                                   {.acknowledged = acknowledged, .queue = &queue_, .word = token}, &handle);
+    }
+    // False: nothing was sent.
+    bool tell_at_once(const Ticket& to, std::uint64_t word, const Ticket& at, std::span<const std::byte> data,
+                      std::uint64_t offset) noexcept {
+      return terminus_.put_telling_at_once(to, word, at, data, offset);
+    }
     Status put(const Ticket& to, std::span<const std::byte> data, std::uint64_t offset,
                SendHandle& handle) noexcept {
       return terminus_.put(to, data, {.offset = offset}, &handle);

@@ -1,9 +1,9 @@
 #pragma once
 // How a machine's sends, writes and reads leave and end (vi/machine.h).
 //
-// Work leaves in the order of posting: what has no room holds back what is behind it. A write that somebody
-// is to be told of, and every write of a reliable VI, is over when the other side has said that it has
-// landed.
+// Work leaves in the order of posting: what has no room holds back what is behind it. A send, and an RDMA
+// write with immediate data, is over when it has left, or at reliable reception when the other side has said
+// that it stands there. Another write of a reliable VI is over when that has said that it has landed.
 #include "vi/machine.h"
 
 namespace hamlyn::internal_::vi {
@@ -31,12 +31,25 @@ __attribute__((always_inline)) inline bool Machine<Port>::send_at_once(Vi& vi, D
       !read_plain_send(regions_, vi.attributes.tag, vi.attributes.max_transfer, descriptor, handle, send))
     return false;
   Work& work = vi.send.next();
-  if (!vi.outlet->send_at_once(vi.other.inbox, send.data, word_of({send.immediate, send.has_immediate})))
-    return false;
-  vi.send.add_finished(work, descriptor, kOfSend);
+  const bool left = send.writes ? write_at_once(vi, send)
+                                : vi.outlet->send_at_once(vi.other.inbox, send.data,
+                                                          word_of({send.immediate, send.has_immediate}));
+  if (!left) return false;
+  vi.send.add_finished(work, descriptor, send.writes ? kOfWrite : kOfSend);
   vi.started = vi.send.posted();
   announce(vi, Side::send);
   return true;
+}
+
+// False: nothing was done.
+template <class Port>
+bool Machine<Port>::write_at_once(Vi& vi, const PlainSend& write) {
+  const Grant* const grant = vi.other.grants.find(write.remote.handle);
+  if (grant == nullptr || !grant->write || !grant->covers(write.remote.address, write.data.size()))
+    return false;
+  const auto length = static_cast<std::uint32_t>(write.data.size());
+  return vi.outlet->tell_at_once(vi.other.inbox, word_of({write.immediate, true, true, length}),
+                                 grant->ticket, write.data, write.remote.address - grant->address);
 }
 
 template <class Port>
@@ -83,6 +96,14 @@ __attribute__((always_inline)) inline typename Machine<Port>::Step Machine<Port>
   const bool acknowledged = vi.attributes.reliability == Reliability::reception;
   const Status status =
       vi.outlet->send(vi.other.inbox, data, word_of(word), acknowledged, token(vi, number), work.handle);
+  return taken(vi, work, number, status);
+}
+
+// Notes that work has left, is under way, or cannot be taken now, as `status` says.
+template <class Port>
+__attribute__((always_inline)) inline typename Machine<Port>::Step Machine<Port>::taken(Vi& vi, Work& work,
+                                                                                        std::uint64_t number,
+                                                                                        Status status) {
   if (status == Status::ok) [[likely]] {
     work.handle = {};
     finish_here(vi, Side::send, work, 0, work.length);
@@ -113,10 +134,10 @@ typename Machine<Port>::Step Machine<Port>::refused(Vi& vi, std::uint64_t number
 template <class Port>
 const Grant* Machine<Port>::right_for(Vi& vi, Work& work, std::uint64_t number, Step& step) {
   const MemoryHandle handle = work.remote.handle;
-  const auto grant = vi.other.grants.find(handle);
-  if (grant != vi.other.grants.end()) {
-    const bool may = work.operation() == kRdmaWrite ? grant->second.write : grant->second.read;
-    if (may && grant->second.covers(work.remote.address, work.length)) return &grant->second;
+  const Grant* const grant = vi.other.grants.find(handle);
+  if (grant != nullptr) {
+    const bool may = work.operation() == kRdmaWrite ? grant->write : grant->read;
+    if (may && grant->covers(work.remote.address, work.length)) return grant;
   } else if (vi.other.denied != handle) {
     step = Step::waits;
     if (vi.other.asked == handle) return nullptr;
@@ -128,58 +149,76 @@ const Grant* Machine<Port>::right_for(Vi& vi, Work& work, std::uint64_t number, 
   }
   step = Step::waits;
   if (vi.send.completed() != number || work.parts != 0) return nullptr;  // what was asked for ends first
-  vi.other.denied = 0;
-  // A sender on an unreliable VI hears nothing.
-  const bool told = vi.reliable() || work.operation() == kRdmaRead;
-  finish(vi, Side::send, number, told ? kRdmaProtectionError : 0, told ? 0 : work.length);
-  step = vi.state == State::connected ? Step::left : Step::broke;
+  if (vi.reliable() || work.operation() == kRdmaRead) {
+    finish(vi, Side::send, number, kRdmaProtectionError, 0);
+    step = vi.state == State::connected ? Step::left : Step::broke;
+  } else {
+    step = drop(vi, work, number);
+  }
+  if (step != Step::waits) vi.other.denied = 0;
   return nullptr;
+}
+
+template <class Port>
+typename Machine<Port>::Step Machine<Port>::drop(Vi& vi, Work& work, std::uint64_t number) {
+  cancel(vi, work);
+  const Status status = vi.outlet->tell(vi.other.inbox, 0, {}, {}, 0, false, token(vi, number), work.handle);
+  if (status != Status::ok && status != Status::pending) return refused(vi, number, status);
+  work.handle = {};
+  finish(vi, Side::send, number, 0, work.length);
+  return Step::left;
+}
+
+// The news that it is over, or of another in its place, is on its way, or was lost: it is asked for.
+template <class Port>
+typename Machine<Port>::Step Machine<Port>::right_is_over(Vi& vi, const Work& work) {
+  vi.other.grants.erase(work.remote.handle);
+  return Step::waits;
 }
 
 template <class Port>
 typename Machine<Port>::Step Machine<Port>::put(Vi& vi, Work& work, std::uint64_t number,
                                                 const Grant& grant) {
   const std::span<const std::byte> data = gathered(work);
-  if (!data.empty()) {
-    const Status status =
-        vi.outlet->put(grant.ticket, data, work.remote.address - grant.address, work.handle);
-    if (status == Status::ok) work.handle = {};
-    if (status == Status::refused) {  // the news that the right is over is on its way, or was lost
-      vi.other.grants.erase(work.remote.handle);
-      finish(vi, Side::send, number, vi.reliable() ? kRdmaProtectionError : 0, 0);
-      return vi.state == State::connected ? Step::left : Step::broke;
-    }
-    if (status != Status::ok && status != Status::pending) return refused(vi, number, status);
-    if (status == Status::ok && !vi.reliable() && !work.has_immediate()) {
-      finish(vi, Side::send, number, 0, work.length);
-      return Step::left;
-    }
+  if (data.empty()) {
+    finish(vi, Side::send, number, 0, 0);
+    return Step::left;
   }
-  work.phase = data.empty() ? Work::Phase::landed : Work::Phase::written;
+  const Status status = vi.outlet->put(grant.ticket, data, work.remote.address - grant.address, work.handle);
+  if (status == Status::ok) work.handle = {};
+  if (status == Status::refused || status == Status::stale) return right_is_over(vi, work);
+  if (status != Status::ok && status != Status::pending) return refused(vi, number, status);
+  if (status == Status::ok && !vi.reliable())
+    finish(vi, Side::send, number, 0, work.length);
+  else
+    work.phase = Work::Phase::written;
   return Step::left;
 }
 
 template <class Port>
+typename Machine<Port>::Step Machine<Port>::write_and_tell(Vi& vi, Work& work, std::uint64_t number,
+                                                           const Grant& grant) {
+  const bool acknowledged = vi.attributes.reliability == Reliability::reception;
+  const SendWord word{work.immediate, true, true, work.length};
+  const Status status =
+      vi.outlet->tell(vi.other.inbox, word_of(word), grant.ticket, gathered(work),
+                      work.remote.address - grant.address, acknowledged, token(vi, number), work.handle);
+  return status == Status::refused ? right_is_over(vi, work) : taken(vi, work, number, status);
+}
+
+template <class Port>
 typename Machine<Port>::Step Machine<Port>::write(Vi& vi, Work& work, std::uint64_t number) {
-  using Phase = Work::Phase;
-  if (work.phase == Phase::posted || work.phase == Phase::written) {
-    Step step = Step::left;
-    const Grant* const grant = right_for(vi, work, number, step);
-    if (grant == nullptr) return step;
-    if (work.phase == Phase::posted) {
-      step = put(vi, work, number, *grant);
-      if (step != Step::left || work.phase == Phase::finished) return step;
-    }
-    if (work.phase == Phase::written) {
-      const Status status = vi.outlet->fence(grant->ticket, token(vi, number));
-      if (status != Status::pending) return refused(vi, number, status);
-      work.phase = Phase::landing;
-    }
+  Step step = Step::left;
+  const Grant* const grant = right_for(vi, work, number, step);
+  if (grant == nullptr) return step;
+  if (work.has_immediate()) return write_and_tell(vi, work, number, *grant);
+  if (work.phase == Work::Phase::posted) {
+    step = put(vi, work, number, *grant);
+    if (step != Step::left || work.phase == Work::Phase::finished) return step;
   }
-  if (work.phase == Phase::landing && work.has_immediate()) return Step::waits;
-  if (work.phase == Phase::landed && work.has_immediate())
-    return send(vi, work, number, {}, {work.immediate, true, true, work.length});
-  if (work.phase == Phase::landed) finish(vi, Side::send, number, 0, work.length);
+  const Status status = vi.outlet->fence(grant->ticket, token(vi, number));
+  if (status != Status::pending) return refused(vi, number, status);
+  work.phase = Work::Phase::landing;
   return Step::left;
 }
 
@@ -241,6 +280,7 @@ void Machine<Port>::end_part(Vi& vi, Work& work, std::uint64_t number, std::uint
 // Errors of a part that has failed, of what is under way.
 constexpr std::uint32_t errors_of(std::uint16_t operation, Refusal cause) noexcept {
   if (cause == Refusal::none) return kTransportError;
+  if (cause == Refusal::no_buffer) return kRemoteDescriptorError;
   if (operation != 0) return kRdmaProtectionError;
   return cause == Refusal::too_long ? kLengthError : kRemoteDescriptorError;
 }
@@ -256,22 +296,11 @@ void Machine<Port>::hear_end(const Notification& end) {
   const bool failed =
       end.kind == Notification::Kind::send_failed || end.kind == Notification::Kind::remote_failed;
   std::uint32_t errors = failed ? errors_of(work.operation(), end.cause) : 0;
-  if (failed && (end.cause == Refusal::bad_key || end.cause == Refusal::stale_generation) &&
-      (work.operation() == kRdmaRead || work.phase == Work::Phase::landing))
+  const bool over = end.cause == Refusal::bad_key || end.cause == Refusal::stale_generation;
+  if (failed && over && work.operation() != 0)
     vi->other.grants.erase(work.remote.handle);  // whoever wants the right asks anew
-  if (work.operation() == kRdmaWrite && work.phase == Work::Phase::landing) {
-    if (!vi->reliable()) errors = 0;  // what was dropped is dropped
-    if (errors == 0 && work.has_immediate() && !failed) {
-      work.phase = Work::Phase::landed;
-      return wait_for_room(*vi);
-    }
-    // A write that tells is still the first: it goes on behind it.
-    if (number == vi->started) ++vi->started;
-  } else if (work.operation() == kRdmaRead) {
-    --work.parts;
-  } else if (work.operation() == kRdmaWrite && failed) {
-    errors = kRemoteDescriptorError;  // it has landed, and there was no descriptor for its immediate data
-  }
+  if (work.operation() == kRdmaRead) --work.parts;
+  if (work.operation() == kRdmaWrite && !vi->reliable()) errors = 0;  // what was dropped is dropped
   work.handle = {};
   end_part(*vi, work, number, errors);
   wait_for_room(*vi);

@@ -34,7 +34,7 @@ enum class Say : std::uint16_t {
 };
 
 // Why a connection is over.
-enum class Reason : std::uint16_t { done, broken, no_descriptor, too_long };
+enum class Reason : std::uint16_t { done, broken, no_descriptor, too_long, no_right };
 
 inline constexpr std::uint16_t kMayWrite = 1, kMayRead = 2;
 

@@ -49,7 +49,6 @@ struct Work {
     posted,     // nothing has left
     written,    // RDMA write: its data has left, and nobody was asked yet whether it has landed
     landing,    // RDMA write: that was asked
-    landed,     // RDMA write with immediate: it has landed, and nobody was told yet
     under_way,  // all has left, and something is to come back
     finished,
   };
@@ -181,26 +180,42 @@ __attribute__((always_inline)) inline bool read_plain(const Regions<Area>& regio
          out.length <= max_transfer && region->covers(out.address, out.length);
 }
 
-// A descriptor of a send, with one segment in the same memory, and nothing wrong about it.
+// A descriptor of a send, or of an RDMA write with immediate data, with one segment of data in the same
+// memory, and nothing wrong about it.
 struct PlainSend {
   std::span<const std::byte> data;
   std::uint32_t immediate = 0;
   bool has_immediate = false;
+  bool writes = false;
+  Segment remote;  // if it writes
 };
 template <class Area>
 __attribute__((always_inline)) inline bool read_plain_send(const Regions<Area>& regions, Tag tag,
                                                            std::uint64_t max_transfer,
                                                            const Descriptor* descriptor, MemoryHandle handle,
                                                            PlainSend& out) noexcept {
-  std::uint16_t control = 0;
-  Segment segment;
-  if (!read_plain(regions, tag, max_transfer, descriptor, handle, control, segment) ||
-      segment.length != field<std::uint32_t>(descriptor, offsetof(Descriptor, length)))
+  const auto at = reinterpret_cast<std::uintptr_t>(descriptor);
+  if (at % kDescriptorAlignment != 0) return false;
+  constexpr std::uint32_t kOne = offsetof(Descriptor, segments) + sizeof(Segment);
+  const auto* const region = regions.covering({at, handle, kOne}, tag);
+  if (region == nullptr) return false;
+  const auto control = field<std::uint16_t>(descriptor, offsetof(Descriptor, control));
+  out.writes = control == (kRdmaWrite | kImmediate);
+  if (out.writes) {
+    if (!region->covers(at, kOne + sizeof(Segment))) return false;
+    std::memcpy(&out.remote, &descriptor->segments[0], sizeof out.remote);
+  } else if ((control & ~kImmediate) != 0) {
     return false;
+  }
+  Segment segment;
+  std::memcpy(&segment, &descriptor->segments[out.writes ? 1 : 0], sizeof segment);
   out.data = bytes_of(segment);
   out.has_immediate = (control & kImmediate) != 0;
   if (out.has_immediate) out.immediate = field<std::uint32_t>(descriptor, offsetof(Descriptor, immediate));
-  return true;
+  return field<std::uint16_t>(descriptor, offsetof(Descriptor, segment_count)) == (out.writes ? 2 : 1) &&
+         segment.handle == handle && segment.length != 0 && segment.length <= max_transfer &&
+         region->covers(segment.address, segment.length) &&
+         segment.length == field<std::uint32_t>(descriptor, offsetof(Descriptor, length));
 }
 
 // The work's data in one piece: where it lies, or copied together, once.

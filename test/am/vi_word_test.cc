@@ -51,7 +51,7 @@ TEST(AmViWord, what_may_be_under_way_has_its_receives) {
       for (std::size_t lane = 0; lane != lanes_of(way); ++lane) {
         const LaneShape shape = lane_shape(way, lane, credits);
         EXPECT_LE(shape.receives(), 256u);
-        EXPECT_GE(shape.receives(), shape.room + kLateReceives);
+        EXPECT_GE(shape.receives(), shape.room + internal_::vi::kLateReceives);
         EXPECT_GE(shape.sends(), 2u);
         EXPECT_GE(shape.weight() * shape.room, kWholeRing) << "a lane that is full is told of";
       }

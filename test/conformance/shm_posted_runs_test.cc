@@ -13,7 +13,7 @@ using interface::Packet;
 using interface::PostedPart;
 using simulation::OwnedPostedSlot;
 
-// An owner of posted buffers, of 64 bytes and of 8.
+// An owner of posted buffers, of 64 bytes and of 8, and of a slot that takes puts.
 struct Receiver {
   explicit Receiver(Party& owner, bool halts = false)
       : party(owner), queue(owner.core.make_queue(64)), slot(owner, queue, {.buffers = 64, .halts = halts}) {}
@@ -23,6 +23,7 @@ struct Receiver {
     }
     if (slot.record().posted->halts()) slot.resume();
     std::ranges::fill(memory, std::byte{0xEE});
+    std::ranges::fill(area.bytes(), std::byte{0xEE});
     EXPECT_EQ(slot.post(std::span(memory).first(64), 5), Status::ok);
     EXPECT_EQ(slot.post(std::span(memory).subspan(64, 8), 6), Status::ok);
   }
@@ -32,6 +33,13 @@ struct Receiver {
     set_slot(out, slot.ticket());
     set_posted(out, {.at = 0, .length = length, .total = length, .message = message, .word = 0x123456789A});
     std::fill(std::begin(out.data), std::end(out.data), std::byte{0x5A});
+    return out;
+  }
+  // A put of which a buffer tells.
+  Packet telling(std::uint32_t length, std::uint32_t message) {
+    Packet out = packet(length, message);
+    out.offset = interface::telling_where(opening, 8);
+    set_word(out, interface::kEntryWord, interface::telling_entry_word(0x123456789A));
     return out;
   }
   std::vector<Notification> told() {
@@ -47,6 +55,9 @@ struct Receiver {
   interface::Queue* queue;
   OwnedPostedSlot slot;
   std::vector<std::byte> memory = std::vector<std::byte>(72);
+  Area area{512};
+  TestSlot window{party, area, queue, {.fast = false, .puts = true}};
+  std::uint64_t opening = 0;  // alice's there
 };
 
 class PostedRuns : public ShortWays {
@@ -93,6 +104,8 @@ class PostedRuns : public ShortWays {
     EXPECT_TRUE(std::ranges::equal(wanted, heard, alike)) << written(wanted) << "by deposit, in a run\n"
                                                           << written(heard);
     EXPECT_TRUE(same(one.memory, two.memory));
+    EXPECT_TRUE(same(one.area.bytes(), two.area.bytes()));
+    EXPECT_EQ(bob.core.landed_bytes(one.window.index()), carol.core.landed_bytes(two.window.index()));
     EXPECT_EQ(one.slot.posted(), two.slot.posted());
     EXPECT_EQ(one.slot.record().posted->filling().size(), two.slot.record().posted->filling().size());
     EXPECT_EQ(one.slot.record().posted->halted(), two.slot.record().posted->halted());
@@ -105,6 +118,15 @@ class PostedRuns : public ShortWays {
     EXPECT_EQ(link_of(bob).counters->bytes_in, link_of(carol).counters->bytes_in);
     EXPECT_EQ(link_of(bob).broken, link_of(carol).broken);
     return taken;
+  }
+  // Has alice put to the slots that take it.
+  void open(interface::Terminus& by, Receiver& one, Receiver& two) {
+    for (Receiver* each : {&one, &two}) {
+      const Ticket to = each->window.ticket();
+      EXPECT_TRUE(until([&] { return by.put(to, std::span(junk).first(8), {}, nullptr) == Status::ok; }));
+      each->opening = by.opening_of(by.credit_of(to));
+    }
+    rest();
   }
   static bool may_stand(const Packet& packet) {
     return interface::invalid(packet.lead, kMtu) == nullptr &&
@@ -133,6 +155,53 @@ TEST_P(PostedRuns, do_what_deposit_does_with_each_bit_of_each_packet) {
     }
     EXPECT_GT(taken, 500);
   }
+}
+
+TEST_P(PostedRuns, do_what_deposit_does_with_each_bit_of_a_put_that_a_buffer_tells_of) {
+  carol.core.make_queue(64);  // bob has one
+  interface::Terminus puts(alice.core, 4);
+  for (const bool halts : {false, true}) {
+    Receiver one(bob, halts), two(carol, halts);
+    open(puts, one, two);
+    remember(one, two);
+    int taken = 0;
+    std::uint32_t message = 1;
+    for (const std::uint32_t length : {16u, 5u, 0u, 64u, 65u}) {
+      for (std::size_t bit = 32; bit < 8 * interface::kCell; ++bit) {
+        if (bit / 8 == offsetof(interface::Lead, operation)) continue;  // others end the opening
+        ++message;
+        Packet to_bob = one.telling(length, message), to_carol = two.telling(length, message);
+        if (bit != 32)
+          for (Packet* each : {&to_bob, &to_carol})
+            reinterpret_cast<std::byte*>(each)[bit / 8] ^= std::byte{1} << bit % 8;
+        if (may_stand(to_bob)) taken += compare(to_bob, to_carol, one, two);
+        ASSERT_FALSE(HasFailure()) << length << " bytes, bit " << bit << (halts ? ", halts" : "");
+      }
+    }
+    EXPECT_GT(taken, 500);
+  }
+}
+
+// What else a slot does with a put, or forbids, the long way sees to.
+TEST_P(PostedRuns, leave_puts_to_deposit_that_do_more_than_land) {
+  carol.core.make_queue(64);
+  interface::Terminus puts(alice.core, 4);
+  Receiver one(bob), two(carol);
+  open(puts, one, two);
+  remember(one, two);
+  EXPECT_TRUE(compare(one.telling(16, 2), two.telling(16, 2), one, two));
+  for (Receiver* each : {&one, &two}) each->party.core.set_control(each->window.index(), Control::always);
+  EXPECT_FALSE(compare(one.telling(16, 3), two.telling(16, 3), one, two));
+  for (Receiver* each : {&one, &two}) {
+    each->party.core.set_control(each->window.index(), Control::never);
+    each->party.core.inhibit_puts(each->window.index());
+  }
+  EXPECT_FALSE(compare(one.telling(16, 4), two.telling(16, 4), one, two));
+  for (Receiver* each : {&one, &two}) {
+    each->party.core.release_puts(each->window.index());
+    each->party.core.change_key(each->window.index());  // openings are over
+  }
+  EXPECT_FALSE(compare(one.telling(16, 5), two.telling(16, 5), one, two));
 }
 
 TEST_P(PostedRuns, take_nothing_for_another_queue_without_a_buffer_or_behind_a_changed_key) {
@@ -266,6 +335,7 @@ TEST_P(BatchInRun, ends_with_its_link_and_with_its_queue) {
   EXPECT_FALSE(way.open_for_posted(*two.queue));
   two.told();
   two.slot.drop();
+  two.window.drop();
   EXPECT_TRUE(carol.core.drop_queue(two.queue));
   EXPECT_EQ(way.run().posted, nullptr);
 }

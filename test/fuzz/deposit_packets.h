@@ -145,7 +145,16 @@ class Forger {
       packet.lead.operation = Operation::abandon;
       packet.lead.length = 0;
     }
+    if (pick(3) == 0) tell(packet);
     return packet;
+  }
+  // Makes of it a put of which a buffer tells, by an opening that there may be.
+  void tell(Packet& packet) {
+    const std::uint64_t opening =
+        interface::opening_word(static_cast<std::uint32_t>(pick(3)), static_cast<std::uint32_t>(pick(4)));
+    const std::uint64_t room = kSlotBytes - packet.lead.length;
+    packet.offset = interface::telling_where(opening, pick(3) == 0 ? room : pick(room + 1));
+    set_word(packet, interface::kEntryWord, interface::telling_entry_word(pick(7)));
   }
 
   // The same, of data that stand in the area that was shown, or near it.

@@ -352,7 +352,7 @@ TEST(NodeProcess, AnotherVersionIsToldBothNumbers) {
   const Daemon daemon{folder.file("s")};
   const auto socket = node::connect_to(folder.file("s"));
   node::Hello hello;
-  hello.structures = 11;
+  hello.structures = 12;
   ASSERT_EQ(base::send_message(socket.get(), std::as_bytes(std::span{&hello, 1})), base::SocketState::ok);
   node::Welcome welcome;
   ASSERT_EQ(base::receive_message(socket.get(), std::as_writable_bytes(std::span{&welcome, 1})).bytes,
@@ -361,7 +361,7 @@ TEST(NodeProcess, AnotherVersionIsToldBothNumbers) {
   EXPECT_EQ(welcome.structures, node::kStructuresVersion);
   EXPECT_STREQ(
       welcome.text,
-      "the node daemon speaks protocol 5 with structures 10, the process protocol 5 with structures 11");
+      "the node daemon speaks protocol 5 with structures 11, the process protocol 5 with structures 12");
 }
 
 // A daemon of another version: answers one connection.

@@ -50,7 +50,7 @@ TEST(Node, RefusesAnotherVersionWhateverItsLength) {
     EXPECT_EQ(answer.error, static_cast<std::uint32_t>(ErrorCode::version_mismatch)) << size;
     EXPECT_STREQ(
         answer.text,
-        "the node daemon speaks protocol 5 with structures 10, the process protocol 6 with structures 10");
+        "the node daemon speaks protocol 5 with structures 11, the process protocol 6 with structures 11");
     EXPECT_TRUE(world.dropped(1));
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 // A VI and what it needs, in a process of a simulated host.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -78,6 +79,19 @@ class HostedEnd {
     std::memcpy(bytes.data(), &i, sizeof i);
     describe(room_->row[i], i % 5 == 4 ? bytes : bytes.first(16));
     good(vi_.post_send(&room_->row[i], memory_.handle()), "a send of a row");
+  }
+  // Posts write `i` of a row, which tells of it: of as many bytes as `there` has, all of them `i`.
+  void write_in_row(std::uint32_t i, const vi::Segment& there) {
+    const auto bytes = std::span(room_->of_row[i]).first(there.length);
+    std::ranges::fill(bytes, static_cast<std::byte>(i));
+    vi::Descriptor& write = room_->row[i];
+    describe(write, bytes);
+    write.segments[1] = write.segments[0];
+    write.segments[0] = there;
+    write.segment_count = 2;
+    write.control = vi::kRdmaWrite | vi::kImmediate;
+    write.immediate = i;
+    good(vi_.post_send(&write, memory_.handle()), "a write of a row");
   }
   std::uint32_t number_in_row(const vi::Descriptor& receive) {
     std::uint32_t out = 0;

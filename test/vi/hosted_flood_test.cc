@@ -215,5 +215,40 @@ TEST(HostedVi, counts_what_is_dropped_at_both_ends) {
   EXPECT_EQ(no_descriptor, kRow - 6u);
 }
 
+TEST(HostedVi, counts_writes_without_a_right_at_both_ends) {
+  constexpr std::uint64_t kWrites = 20;
+  Hosted hosted;
+  bool sent = false, over = false;
+  std::uint64_t before = 0, after = 0, not_permitted = 0;
+  hosted.add([&](Hosted& all) {
+    HostedEnd end(all, vi::Reliability::unreliable);
+    for (std::size_t i = 0; i != 4; ++i) end.post_receive(i);
+    all.expect(end.accept(5s), "it is asked");
+    // The right to nothing is asked for, and is refused by a call.
+    while (!sent)
+      all.expect(end.received(kMillisecond * 1ns).result != Result::success, "nothing is told of");
+    not_permitted = refused(end.interface(), Refusal::not_permitted);
+    EXPECT_EQ(all_refused(end.interface()), not_permitted);
+    over = true;
+    all.host.pause(10 * kMillisecond);
+  });
+  hosted.add([&](Hosted& all) {
+    HostedEnd end(all, vi::Reliability::unreliable);
+    all.expect(end.connect(5s), "it is accepted");
+    before = sent_by(end.interface());
+    for (std::uint64_t i = 0; i != kWrites; ++i) {
+      end.good(end.write(i, {64 * i, 0x7F0000FFu, kLength}), "a write");
+      end.good(end.sent(5s).result, "the writer hears nothing of it");
+    }
+    after = sent_by(end.interface());
+    all.host.pause(10 * kMillisecond);
+    sent = true;
+    while (!over) all.host.pause(kMillisecond);
+  });
+  hosted.run();
+  EXPECT_GE(after - before, kWrites) << "beside what it has asked";
+  EXPECT_EQ(not_permitted, kWrites) << "the receiver counts what it has dropped, and why";
+}
+
 }  // namespace
 }  // namespace hamlyn::test

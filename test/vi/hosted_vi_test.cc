@@ -180,6 +180,76 @@ TEST_P(HostedVis, tell_of_writes_that_stand_there) {
   EXPECT_GT(told, kRoughSeeds * 10);
 }
 
+// A row of writes that tell, into memory that is the other side's no more at some time.
+struct Ending {
+  vi::Segment where;
+  bool known = false, over = false;
+  std::uint64_t told = 0;
+};
+
+constexpr std::uint32_t kWritten = 1600;  // bytes of each: more than a packet within a host
+
+void end_the_right(Hosted& all, Books& books, Ending& ending, vi::Reliability level, std::uint64_t after) {
+  find_host(books);
+  std::vector<std::byte> target(kRow * kWritten, std::byte{0xEE});
+  HostedEnd end(all, level);
+  for (std::size_t i = 0; i != kRow; ++i) end.post_receive(i);
+  vi::MemoryHandle handle = 0;
+  end.good(end.nic().register_memory(target, {.tag = end.tag(), .rdma_write = true}, handle), "a target");
+  ending.where = {reinterpret_cast<std::uintptr_t>(target.data()), handle, kWritten};
+  ending.known = true;
+  bool ended = false;
+  const auto stop = [&] {
+    end.good(end.nic().deregister_memory(target.data(), handle), "it ends");
+    ended = true;
+  };
+  if (end.accept(5s)) {
+    for (; ending.told != kRow; ++ending.told) {
+      if (!ended && ending.told == after) stop();
+      const vi::Completed done = end.received(500ms);
+      if (done.result != Result::success) break;
+      const std::uint32_t i = done.descriptor->immediate;
+      all.expect((done.descriptor->status & vi::kOfRemoteWrite) == vi::kOfRemoteWrite && i < kRow, "a write");
+      const auto written = std::span(target).subspan(std::size_t{i} * kWritten, kWritten);
+      all.expect(std::ranges::all_of(written, [&](std::byte each) { return each == std::byte(i); }),
+                 "what is told of stands there, whole");
+    }
+  }
+  if (!ended) stop();
+  ending.over = true;
+}
+
+TEST_P(HostedVis, tell_of_no_write_whose_right_has_ended) {
+  std::uint64_t told = 0, all_told = 0;
+  for (std::uint64_t seed = 1; seed <= kRoughSeeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Hosted hosted(rough_rules(seed), seed);
+    Books books;
+    Ending ending;
+    hosted.add([&](Hosted& all) { end_the_right(all, books, ending, GetParam(), seed % (kRow + 8)); });
+    hosted.add([&](Hosted& all) {
+      while (!ending.known) all.host.pause(kMillisecond / 10);
+      HostedEnd end(all, GetParam());
+      end.server_is_on(books.host);
+      if (!end.connect(5s)) return;
+      for (std::uint32_t i = 0; i != kRow; ++i) {
+        vi::Segment there = ending.where;
+        there.address += std::uint64_t{i} * kWritten;
+        end.write_in_row(i, there);
+      }
+      while (!ending.over) {  // in calls of which they leave
+        static_cast<void>(end.sent(1ms));
+        all.host.pause(kMillisecond / 10);
+      }
+    });
+    hosted.run();
+    told += ending.told;
+    all_told += ending.told == kRow;
+  }
+  EXPECT_GT(told, kRoughSeeds * 5);
+  EXPECT_LT(all_told, kRoughSeeds) << "no right has ended before its last write";
+}
+
 TEST(HostedVi, closes_while_its_handlers_sleep) {
   Hosted hosted(rough_rules(1), 1);
   bool closed = false;

@@ -3,6 +3,7 @@
 //
 // - every descriptor that was posted comes back exactly once, in the order of its queue;
 // - what a reliable connection's receives have is what was sent, in order, without a gap;
+// - what a receive tells of that was written stands there then;
 // - every send that was promised to stand at the other side has its receive;
 // - memory that nobody has a right to stays as it was.
 #include "test/vi/vi_party.h"
@@ -11,7 +12,7 @@ namespace hamlyn::test {
 namespace {
 
 constexpr std::size_t kNics = 3, kVis = 3;
-constexpr std::size_t kSealed = 40000, kSealedBytes = 4096, kOpen = 48000, kOpenBytes = 4096;
+constexpr std::size_t kSealed = 40000, kSealedBytes = 4096, kOpen = 48000, kOpenBytes = 4096, kTold = 53248;
 
 struct Payload {
   std::uint64_t connection = 0, index = 0;
@@ -99,6 +100,11 @@ struct Program {
     const std::size_t at = 30000 + 16 * (places++ % 500);
     const Payload payload{end.connection, end.sent++};
     std::memcpy(party(end).bytes(at, 16).data(), &payload, sizeof payload);
+    if (pick(3) == 0 && end.other != nullptr && alive(*end.other)) {
+      const std::size_t where = kTold + at - 30000;
+      return post(end, party(end).remote(party(*end.other), where, {{at, 16}}, kRdmaWrite | kImmediate,
+                                         static_cast<std::uint32_t>(where)));
+    }
     post(end, party(end).descriptor({{at, 16}}, pick(2) == 0 ? kImmediate : std::uint16_t{0}, 9));
   }
   void rdma(End& end) {
@@ -133,14 +139,16 @@ struct Program {
     ASSERT_NE(done.status & kDone, 0u);
     const bool good = (done.status & kErrors) == 0;
     if (side == Side::send) {
-      if (good && (done.control & kOperation) == 0) ++end.acknowledged;
+      if (good && ((done.control & kOperation) == 0 || (done.control & kImmediate) != 0)) ++end.acknowledged;
       return;
     }
     if (!good) return;
     Payload payload;
     std::byte bytes[16];
-    std::ranges::copy(party(end).bytes(done.next, 8), bytes);
-    std::ranges::copy(party(end).bytes(done.next + 16, 8), bytes + 8);
+    const bool written = (done.status & kOfRemoteWrite) == kOfRemoteWrite;
+    std::ranges::copy(party(end).bytes(written ? done.immediate : done.next, 8), bytes);
+    std::ranges::copy(party(end).bytes(written ? done.immediate + 8 : done.next + 16, 8), bytes + 8);
+    told += written;
     std::memcpy(&payload, bytes, sizeof payload);
     ASSERT_EQ(done.length, 16u);
     ++received;
@@ -159,6 +167,9 @@ struct Program {
     for (std::size_t i = pick(10); i != 0; --i) world.step();
     ASSERT_EQ(of.machine().set_memory(at, handle, {of.tag, pick(2) == 0, pick(2) == 0}), Result::success);
     ASSERT_EQ(of.machine().deregister_memory(at, handle), Result::success);
+    if (pick(8) != 0) return;
+    // All rights there end, and others are given.
+    ASSERT_EQ(of.machine().set_memory(of.all().data(), of.handle, {of.tag, true, true}), Result::success);
   }
   void run(std::size_t steps) {
     for (std::size_t i = 0; i != steps && !testing::Test::HasFatalFailure(); ++i) {
@@ -224,22 +235,24 @@ struct Program {
   std::vector<std::unique_ptr<ViParty>> parties;
   std::vector<MemoryHandle> sealed, foreign;
   std::vector<End> ends;
-  std::uint64_t connections = 1, received = 0, places = 0;
+  std::uint64_t connections = 1, received = 0, told = 0, places = 0;
   int kills = 1;
 };
 
 TEST(ViPrograms, keep_what_the_levels_promise) {
-  std::uint64_t received = 0, connections = 0;
+  std::uint64_t received = 0, told = 0, connections = 0;
   for (std::uint64_t seed = 1; seed != 301; ++seed) {
     SCOPED_TRACE(seed);
     Program program(seed);
     program.run(400);
     program.finish();
     received += program.received;
+    told += program.told;
     connections += program.connections;
     if (HasFailure()) return;
   }
   EXPECT_GT(received, 3000u) << "the programs did little";
+  EXPECT_GT(told, 300u);
   EXPECT_GT(connections, 1000u);
 }
 

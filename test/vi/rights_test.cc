@@ -67,6 +67,83 @@ TEST_P(ViLevels, a_right_ends_with_the_region_its_attributes_and_the_connection)
   }
 }
 
+TEST_P(ViLevels, a_write_that_tells_takes_no_descriptor_once_its_right_has_ended) {
+  for (const int how : {0, 1, 2}) {
+    connect(GetParam());
+    MemoryHandle handle = 0;
+    ASSERT_EQ(there.machine().register_memory(there.bytes(1000, 64), {there.tag, true, true}, handle),
+              Result::success);
+    const auto write = [&](std::uint32_t immediate) {
+      Descriptor* const out = here.remote(there, 1000, {{0, 4}}, kRdmaWrite | kImmediate, immediate);
+      out->segments[0].handle = handle;
+      return here.post_send(from, out);
+    };
+    for (int i = 0; i != 3; ++i) ASSERT_EQ(there.post_receive(to, there.descriptor({})), Result::success);
+    here.write(0, "1st ");
+    ASSERT_EQ(write(1), Result::success);
+    world.settle();
+    EXPECT_EQ(there.done(to, Side::receive), kDone | kOfRemoteWrite | kHasImmediate);
+    EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite);
+    here.write(0, "2nd ");
+    ASSERT_EQ(write(2), Result::success);  // on its way
+    ASSERT_EQ(here.post_send(from, here.descriptor({}, kImmediate, 3)), Result::success);
+    const void* const memory = there.bytes(1000, 1).data();
+    Result result = Result::success;
+    if (how == 0) result = there.machine().deregister_memory(memory, handle);
+    if (how == 1) result = there.machine().set_memory(memory, handle, {there.tag, false, false});
+    if (how == 2) there.machine().vi(to)->other.windows.erase(handle);  // and the news is lost
+    ASSERT_EQ(result, Result::success);
+    world.settle();
+    EXPECT_EQ(there.text(1000, 4), "1st ");
+    Descriptor* back = nullptr;
+    const std::uint32_t received = there.done(to, Side::receive, &back);
+    if (GetParam() == Reliability::unreliable) {
+      EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite) << "the writer hears nothing";
+      EXPECT_EQ(here.done(from, Side::send), kSent);
+      EXPECT_EQ(received, kReceived | kHasImmediate) << "of the send behind it";
+      EXPECT_EQ(back->immediate, 3u);
+      EXPECT_EQ(here.state(from), State::connected);
+      EXPECT_EQ(there.state(to), State::connected);
+    } else {
+      EXPECT_EQ(received, kReceived | kFlushed) << "nothing that was sent behind it takes one, either";
+      EXPECT_EQ(here.done(from, Side::send),
+                kDone | kOfWrite | (GetParam() == Reliability::reception ? kRdmaProtectionError : 0u));
+      EXPECT_EQ(here.state(from), State::error);
+      EXPECT_EQ(there.state(to), State::error);
+    }
+  }
+}
+
+TEST_P(ViLevels, a_write_that_tells_lands_nowhere_without_a_descriptor) {
+  connect(GetParam());
+  here.write(0, "evil");
+  ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 4}}, kRdmaWrite | kImmediate)),
+            Result::success);
+  world.settle();
+  EXPECT_EQ(there.text(500, 4), std::string(4, '\0'));
+  const std::uint32_t why = GetParam() == Reliability::reception ? kRemoteDescriptorError : 0;
+  EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite | why);
+  EXPECT_EQ(here.state(from), GetParam() == Reliability::unreliable ? State::connected : State::error);
+}
+
+TEST_F(ViMachine, an_unreliable_write_without_a_right_is_counted_by_both_sides) {
+  connect(Reliability::unreliable);
+  MemoryHandle closed = 0;
+  ASSERT_EQ(there.machine().register_memory(there.bytes(500, 64), {there.tag, false, false}, closed),
+            Result::success);
+  ASSERT_EQ(there.post_receive(to, there.descriptor({})), Result::success);
+  for (const std::uint16_t control : {kRdmaWrite, std::uint16_t{kRdmaWrite | kImmediate}}) {
+    const std::uint64_t before = world.ports[1]->turned_away;
+    Descriptor* const write = here.remote(there, 500, {{0, 4}}, control);
+    write->segments[0].handle = closed;
+    ASSERT_EQ(here.post_send(from, write), Result::success);
+    world.settle();
+    EXPECT_EQ(here.done(from, Side::send), kDone | kOfWrite);
+    EXPECT_EQ(world.ports[1]->turned_away, before + 1) << "it was sent, and was refused";
+    EXPECT_EQ(there.done(to, Side::receive), 0u);
+  }
+}
+
 TEST_P(ViLevels, the_end_of_one_right_does_nothing_to_anothers) {
   ViParty third{world, 2};
   connect(GetParam());
@@ -151,7 +228,7 @@ TEST_F(ViMachine, deregistering_waits_for_no_descriptor_that_stands_behind_other
 TEST_F(ViMachine, asks_anew_for_a_right_that_was_refused) {
   connect(Reliability::unreliable);
   here.write(0, "new!");
-  ASSERT_EQ(here.machine().vi(from)->other.grants.count(there.handle), 1u);
+  ASSERT_EQ(here.machine().vi(from)->other.grants.size(), 1u);
   there.machine().vi(to)->other.windows.erase(there.handle);  // and the news is lost
   ASSERT_EQ(here.post_send(from, here.remote(there, 500, {{0, 4}}, kRdmaWrite | kImmediate)),
             Result::success);
@@ -191,7 +268,7 @@ TEST_F(ViMachine, a_connection_has_so_many_rights_and_no_more) {
       if (giver)
         given[other] = nullptr;
       else
-        held[other] = {};
+        held.set(other, {});
     }
     ASSERT_EQ(there.machine().register_memory(there.bytes(0, 64), {there.tag, true, true}, handle),
               Result::success);

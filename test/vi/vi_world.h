@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "vi/machine.h"
@@ -71,6 +72,10 @@ class WorldPort {
     Status send(const Ticket& to, std::span<const std::byte> data, std::uint64_t word, bool acknowledged,
                 std::uint64_t token, SendHandle& handle);
     bool send_at_once(const Ticket& to, std::span<const std::byte> data, std::uint64_t word);
+    Status tell(const Ticket& to, std::uint64_t word, const Ticket& at, std::span<const std::byte> data,
+                std::uint64_t offset, bool acknowledged, std::uint64_t token, SendHandle& handle);
+    bool tell_at_once(const Ticket& to, std::uint64_t word, const Ticket& at, std::span<const std::byte> data,
+                      std::uint64_t offset);
     Status put(const Ticket& to, std::span<const std::byte> data, std::uint64_t offset, SendHandle& handle);
     Status fence(const Ticket& to, std::uint64_t token);
     Status get(const Ticket& from, std::uint64_t offset, Window& into, std::uint64_t at, std::size_t length,
@@ -108,6 +113,7 @@ class WorldPort {
   std::map<std::uint32_t, Window*> windows;  // by number
   std::deque<Notification> notifications;
   std::uint32_t next_number = 1;
+  std::uint64_t turned_away = 0;  // messages and writes
 };
 
 // All NICs, and what is on its way between them.
@@ -144,6 +150,8 @@ class ViWorld {
     std::size_t length = 0;
     bool reported = false;
     bool cancelled = false;
+    bool writes = false;  // a message: its data lands in the slot of `target` at `offset`
+    Ticket target = {};   // of no interface: it has no right to
     std::uint64_t sequence = 0;
     WorldPort::Outlet* outlet = nullptr;
     std::uint32_t into = 0;  // window of the requester
@@ -155,10 +163,11 @@ class ViWorld {
   std::uint64_t crowded = 0;  // percent
   // Puts are taken and do not leave: their memory is read until they are cancelled.
   bool holds_puts = false;
-  bool no_memory = false;                     // for sends
-  bool used_up = false;                       // for links, wherever there is none
-  std::uint64_t links = 1;                    // number of each link
-  std::vector<std::uint64_t> held_puts = {};  // their sequences
+  bool no_memory = false;                                             // for sends
+  bool used_up = false;                                               // for links, wherever there is none
+  std::set<std::pair<std::uint64_t, std::uint32_t>> known_gone = {};  // slots, as their senders have heard
+  std::uint64_t links = 1;                                            // number of each link
+  std::vector<std::uint64_t> held_puts = {};                          // their sequences
   std::deque<Flight> under_way;
   std::uint64_t sequences = 0;
   std::vector<std::unique_ptr<WorldPort>> ports;
@@ -226,7 +235,25 @@ inline Status WorldPort::Outlet::send(const Ticket& to, std::span<const std::byt
   world.launch(std::move(flight));
   return acknowledged ? Status::pending : Status::ok;
 }
+inline Status WorldPort::Outlet::tell(const Ticket& to, std::uint64_t word, const Ticket& at,
+                                      std::span<const std::byte> data, std::uint64_t offset,
+                                      bool acknowledged, std::uint64_t token, SendHandle& handle) {
+  if (port_.world.known_gone.contains({at.interface, at.slot})) return Status::refused;
+  const Status status = send(to, data, word, acknowledged, token, handle);
+  if (status != Status::ok && status != Status::pending) return status;
+  ViWorld::Flight& flight = port_.world.under_way.back();
+  flight.writes = true;
+  flight.target = at;
+  flight.offset = offset;
+  return status;
+}
 // As if it were in the way now and then.
+inline bool WorldPort::Outlet::tell_at_once(const Ticket& to, std::uint64_t word, const Ticket& at,
+                                            std::span<const std::byte> data, std::uint64_t offset) {
+  SendHandle handle;
+  return !port_.world.no_memory && port_.world.chance() % 2 == 0 &&
+         tell(to, word, at, data, offset, false, 0, handle) == Status::ok;
+}
 inline bool WorldPort::Outlet::send_at_once(const Ticket& to, std::span<const std::byte> data,
                                             std::uint64_t word) {
   SendHandle handle;
@@ -238,6 +265,7 @@ inline Status WorldPort::Outlet::put(const Ticket& to, std::span<const std::byte
   ViWorld& world = port_.world;
   if (world.ports[to.interface - 1]->dead) return Status::link_ended;
   if (world.no_room()) return Status::connecting;
+  if (world.known_gone.contains({to.interface, to.slot})) return Status::refused;
   if (world.holds_puts) {
     handle.sequence = ++world.sequences;
     world.held_puts.push_back(handle.sequence);
@@ -304,16 +332,26 @@ inline void ViWorld::land_message(Flight& flight, WorldPort& to) {
     cause = Refusal::stale_generation;
   if (cause == Refusal::none) {
     WorldPort::Inbox& inbox = *found->second;
+    const auto window = to.windows.find(flight.target.slot);
+    const bool may = flight.target.interface != 0 && window != to.windows.end() && window->second->write &&
+                     flight.offset + flight.data.size() <= window->second->memory.size();
     std::size_t room = 0;
     if (!inbox.buffers.empty())
       for (const auto& piece : inbox.buffers.front().pieces) room += piece.size();
-    if (inbox.halted || inbox.buffers.empty())
+    if (flight.writes && window == to.windows.end() && flight.target.interface != 0)
+      known_gone.insert({flight.to, flight.target.slot});
+    if (flight.writes && !may)
+      cause = flight.target.interface != 0 ? Refusal::stale_generation : Refusal::not_permitted;
+    else if (inbox.halted || inbox.buffers.empty())
       cause = Refusal::no_buffer;
-    else if (room < flight.data.size())
+    else if (!flight.writes && room < flight.data.size())
       cause = Refusal::too_long;
     if (cause == Refusal::none) {
       const WorldPort::Inbox::Buffer buffer = inbox.buffers.front();
       inbox.buffers.pop_front();
+      if (flight.writes)
+        std::ranges::copy(std::exchange(flight.data, {}),
+                          window->second->memory.begin() + static_cast<std::ptrdiff_t>(flight.offset));
       std::size_t done = 0;
       for (const auto& piece : buffer.pieces) {
         const std::size_t part = std::min(piece.size(), flight.data.size() - done);
@@ -332,6 +370,7 @@ inline void ViWorld::land_message(Flight& flight, WorldPort& to) {
           {.kind = Kind::halted, .cause = cause, .slot = inbox.number(), .peer = flight.from});
     }
   }
+  if (cause != Refusal::none) ++to.turned_away;
   if (!flight.reported) return;
   answer(flight, {.kind = cause == Refusal::none ? Kind::sent : Kind::send_failed, .cause = cause});
 }
@@ -353,6 +392,7 @@ inline void ViWorld::land(Flight& flight) {
                           window->second->memory.begin() + static_cast<std::ptrdiff_t>(flight.offset));
       else
         flight.outlet->refused_[flight.ticket.slot] = Refusal::stale_generation;
+      if (!open) known_gone.insert({flight.to, flight.ticket.slot});
       return;
     case Flight::Kind::fence: {
       Refusal cause = flight.outlet->refused_[flight.ticket.slot];

@@ -182,6 +182,16 @@ class Terminus {
   // Internal: does what `send_posted` does, if all of it can leave at once; else nothing, and says false.
   bool send_posted_at_once(const Ticket& ticket, std::span<const std::byte> data,
                            std::uint64_t word) noexcept;
+  // Internal: puts `data` to `offset` of `at`, and tells of it by the oldest buffer of `to`, another slot of
+  // that owner, in which nothing lands: both or neither. Its notification has the word, and length 0. Answers
+  // as `send_posted`, and as `put`; refused there, it halts a slot that halts. `at` of no interface: there is
+  // no right to put anything, which is refused there, so that both sides count it.
+  Status put_telling(const Ticket& to, std::uint64_t word, const Ticket& at, std::span<const std::byte> data,
+                     std::uint64_t offset, const SendOptions& options = {},
+                     SendHandle* handle = nullptr) noexcept;
+  // Internal: the same, of up to 16 bytes, if all of it can leave at once; else nothing, and says false.
+  bool put_telling_at_once(const Ticket& to, std::uint64_t word, const Ticket& at,
+                           std::span<const std::byte> data, std::uint64_t offset) noexcept;
   // Internal: does what `send_fast` does, and waits for a link, a place and room. Also timed_out, cancelled;
   // link_ended: the link that there was has ended meanwhile.
   Status send_fast_waiting(const Ticket& ticket, std::span<const std::byte> data, std::uint64_t word,

@@ -85,7 +85,7 @@ struct Notification {
     sent,
     send_failed,  // `cause` says why it was refused; none: its link ended, or it was cancelled
     // A slot with posted buffers takes no more messages: `cause` says what its next one lacked (no_buffer,
-    // too_long).
+    // too_long; or why a put of which it was to tell was refused).
     halted,
   };
 

@@ -9,7 +9,7 @@
 namespace hamlyn::ofi {
 
 inline constexpr std::uint32_t kFrameMagic = 0x49464F48;  // "HOFI"
-inline constexpr std::uint8_t kFrameVersion = 6;
+inline constexpr std::uint8_t kFrameVersion = 7;
 inline constexpr std::size_t kFrameHeader = 64;
 
 // The kind of a frame's packets. Urgent ones and replies do not stand behind bulk.

@@ -12,7 +12,7 @@
 namespace hamlyn::shm {
 
 inline constexpr std::uint64_t kPageMagic = 0x31304B4E4C4D4148u;  // "HAMLNK01", little-endian
-inline constexpr std::uint16_t kPageVersion = 7;  // of the page, and of what its rings may hold
+inline constexpr std::uint16_t kPageVersion = 8;  // of the page, and of what its rings may hold
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::uint32_t kReplyCells = 12;
 inline constexpr std::uint32_t kUrgentCells = 8;  // the urgent ring never grows: it is for short messages

@@ -149,6 +149,25 @@ class ShortWay final : public interface::Shortcut {
     asleep = leave(*link, shape, [&] { from.left_at_once(*link, data.size(), nullptr); });
     return true;
   }
+  // Puts up to 16 bytes, of which a posted buffer tells.
+  __attribute__((always_inline)) static bool put_telling(interface::Terminus& from, const Ticket& to,
+                                                         std::uint64_t word, const Ticket& at,
+                                                         std::span<const std::byte> data,
+                                                         std::uint64_t offset, ShmLink*& asleep) noexcept {
+    ShmLink* const link = from.cached_posted(to);
+    ShmLink* way;
+    const interface::SendCredit* const credit = from.cached_put(at, data.size(), {.offset = offset}, way);
+    if (link == nullptr || credit == nullptr || way != link || !link->cached_room()) [[unlikely]]
+      return false;
+    const interface::FastTarget target {
+      interface::slot_word(to), to.key, interface::telling_entry_word(word)
+    };
+    const FastHeader header{target, interface::telling_where(credit->opening, at.base + offset),
+                            interface::telling_user_word(from.next_message(), word)};
+    asleep = leave(*link, FastCell{header, data.data(), data.size()},
+                   [&] { from.left_at_once(*link, data.size(), nullptr); });
+    return true;
+  }
   static std::size_t send_row(interface::Terminus& from, const Ticket& ticket,
                               std::span<const FastMessage> row) noexcept;
   static std::size_t put_row(interface::Terminus& from, const Ticket& ticket,

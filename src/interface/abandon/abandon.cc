@@ -57,7 +57,7 @@ void Core::forget_abandons(Link& link) noexcept {
 
 // A holder of the ticket may spoil this entry, and no other; not one that another is filling.
 Refusal Core::take_abandon(Link& link, const Packet& packet) noexcept {
-  if (is_posted(packet)) return abandon_posted(link, packet);
+  if (is_posted(packet) && !is_telling(packet)) return abandon_posted(link, packet);
   const std::uint32_t message = message_of(packet.word);
   if (!fills(link, packet) && link.lost_messages.count(message, packet.delta)) return Refusal::none;
   const Refusal cause = check_abandon(slots_, link, packet);

@@ -189,10 +189,16 @@ inline Refusal check_posted(const SlotRecord& slot, const Packet& packet, const 
   return formed ? Refusal::none : Refusal::malformed;
 }
 
+// Whether any buffer waits.
+inline Refusal check_waiting(const Posted& posted) noexcept {
+  if (posted.halted() != Refusal::none) return posted.halted();
+  return posted.waiting() != 0 ? Refusal::none : Refusal::no_buffer;
+}
+
 // Whether a message to come has a buffer.
 inline Refusal check_buffer(Posted& posted, const PostedPart& part) noexcept {
-  if (posted.halted() != Refusal::none) return posted.halted();
-  if (posted.waiting() == 0) return Refusal::no_buffer;
+  const Refusal cause = check_waiting(posted);
+  if (cause != Refusal::none) return cause;
   return part.total <= posted.buffer(posted.oldest()).length ? Refusal::none : Refusal::too_long;
 }
 
@@ -340,6 +346,22 @@ inline Refusal check_signalled(const Slots& slots, const Records& records, const
   if (records[record].put_refused != Refusal::none) return records[record].put_refused;
   const Puts* const puts = slot_of(slots, records[record].slot).puts.get();
   return puts != nullptr && !puts->held.empty() ? Refusal::inhibited : Refusal::none;
+}
+
+// Whether data may land by an opening of which a posted buffer tells: none before it was refused since the
+// last fence, and none waits. `record`: of the opening.
+inline Refusal check_telling(const Slots& slots, const Records& records, const Link& link,
+                             const PutWord& where, std::uint32_t& record) noexcept {
+  if (where.notify) return Refusal::not_permitted;
+  if (where.length != 0) return Refusal::malformed;
+  record = find_opening(slots, records, link, where);
+  if (record == kDeadRecord) return Refusal::stale_generation;
+  const ReceiveCredit& places = records[record];
+  if (!places.takes_puts) return Refusal::not_permitted;
+  if (places.put_refused != Refusal::none) return places.put_refused;
+  const Puts* const puts = slot_of(slots, places.slot).puts.get();
+  HAMLYN_ASSERT(puts != nullptr, "an opening that takes puts is of a slot that does");
+  return puts->careful() ? Refusal::inhibited : Refusal::none;
 }
 
 // How many requests of each level the other side takes: never fewer than any does.

@@ -8,6 +8,10 @@
 //
 // Each packet says how long the message is, so that whichever comes first can take a buffer. An `abandon` has
 // in the high half of word 4 the bytes of the message that will not come.
+//
+// A telling put is one packet, whose entry is kTellingEntry. It takes a buffer, in which nothing lands: its
+// data lands in another slot of that owner, by an opening (put_packet.h). Word 3 is as word 1 of a put,
+// without a length. `notify` there says that its sender knows of no right to put: it is refused, and counted.
 #include <cstddef>
 #include <cstdint>
 
@@ -15,10 +19,12 @@
 #include "hamlyn/values/priority.h"
 #include "hamlyn/values/ticket.h"
 #include "interface/packets/packet.h"
+#include "interface/packets/put_packet.h"
 
 namespace hamlyn::internal_::interface {
 
 inline constexpr std::uint32_t kPostedEntry = Ticket::kPosted;
+inline constexpr std::uint32_t kTellingEntry = kPostedEntry - 1;
 
 struct PostedPart {
   std::uint32_t at = 0;      // in the message
@@ -39,7 +45,9 @@ inline PostedPart posted_part_of(const Words& words) noexcept {
           .word = std::uint64_t{high_half(words.word[kEntryWord])} << 32 | high_half(named)};
 }
 
-inline bool is_posted(const Packet& packet) noexcept { return packet.entry == kPostedEntry; }
+// Whether it takes a posted buffer.
+inline bool is_posted(const Packet& packet) noexcept { return packet.entry - kTellingEntry <= 1; }
+inline bool is_telling(const Packet& packet) noexcept { return packet.entry == kTellingEntry; }
 
 inline std::uint64_t offset_word_of(const PostedPart& part) noexcept {
   return std::uint64_t{part.total} << 32 | part.at;
@@ -49,6 +57,24 @@ inline std::uint64_t entry_word_of(const PostedPart& part) noexcept {
 }
 inline std::uint64_t user_word_of(const PostedPart& part) noexcept {
   return std::uint64_t{low_half(part.word)} << 32 | part.message;
+}
+// Reads a telling put, which as a message is whole.
+inline PostedPart telling_part_of(const Words& words) noexcept {
+  PostedPart part = posted_part_of(words);
+  part.at = 0;
+  part.total = part.length;
+  return part;
+}
+inline std::uint64_t telling_entry_word(std::uint64_t word) noexcept {
+  return std::uint64_t{high_half(word)} << 32 | kTellingEntry;
+}
+inline std::uint64_t telling_user_word(std::uint32_t message, std::uint64_t word) noexcept {
+  return std::uint64_t{low_half(word)} << 32 | message;
+}
+// `opening`: kNoRight, if the sender knows of none.
+inline constexpr std::uint64_t kNoRight = std::uint64_t{1} << (kNameBits + kSerialBits + kLengthBits);
+inline std::uint64_t telling_where(std::uint64_t opening, std::uint64_t offset) noexcept {
+  return opening | put_word(0, 0, false, offset);
 }
 inline void set_posted(Packet& packet, const PostedPart& part) noexcept {
   packet.offset = offset_word_of(part);

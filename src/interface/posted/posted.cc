@@ -110,6 +110,7 @@ Refusal Core::begin_posted(Link& link, SlotRecord& slot, const Packet& packet, c
 
 Refusal Core::deposit_posted(Link& link, SlotRecord& slot, const Packet& packet, const Payload& payload,
                              std::uint32_t& index) noexcept {
+  if (is_telling(packet)) return deposit_telling(link, slot, packet, payload, index);
   const PostedPart part = posted_part_of(words_of(packet));
   const Refusal cause = check_posted(slot, packet, part);
   if (cause != Refusal::none) return cause;
@@ -230,7 +231,8 @@ void Core::abandon_filling(std::uint32_t slot_index) noexcept {
 // A packet was refused: the others of its message are to be refused, too, though a buffer is posted
 // meanwhile.
 void Core::note_lost_posted(Link& link, Refusal cause, const Packet& packet) noexcept {
-  const PostedPart part = posted_part_of(words_of(packet));
+  const Words words = words_of(packet);
+  const PostedPart part = is_telling(packet) ? telling_part_of(words) : posted_part_of(words);
   const bool abandon = packet.lead.operation == Operation::abandon;
   if (link.lost_messages.count(part.message, abandon ? packet.delta : part.length) || part.whole() || abandon)
     return;

@@ -30,27 +30,38 @@ __attribute__((always_inline)) inline Core::Arrived Core::take_posted_here(Link&
                                                                            const Payload& payload,
                                                                            Queue& queue,
                                                                            Notification& out) noexcept {
-  if (slot.posted == nullptr || slot.queue != &queue || low_half(words.word[kEntryWord]) != kPostedEntry ||
+  if (slot.posted == nullptr || slot.queue != &queue ||
       check_key(slot, words.word[kKeyWord]) != Refusal::none ||
       std::bit_cast<Lead>(words.word[kLeadWord]).metadata_length != 0)
     return Arrived::other;
+  const std::uint32_t named = low_half(words.word[kEntryWord]);
+  if (named != kPostedEntry) [[unlikely]]
+    return named == kTellingEntry ? take_telling(link, words, slot, payload, queue, out) : Arrived::other;
   const PostedPart part = posted_part_of(words);
   if (!part.whole() || check_buffer(*slot.posted, part) != Refusal::none) return Arrived::other;
+  land_posted(slot.posted->buffer(slot.posted->oldest()), part,
+              reinterpret_cast<const std::byte*>(&words.word[kDataWord]), payload);
+  tell_of_posted(link, words, slot, part, part.total, queue, out);
+  return Arrived::whole;
+}
+
+// The oldest buffer is the message's, of which so many bytes have landed there.
+__attribute__((always_inline)) inline void Core::tell_of_posted(Link& link, const Words& words,
+                                                                SlotRecord& slot, const PostedPart& part,
+                                                                std::uint32_t landed, Queue& queue,
+                                                                Notification& out) noexcept {
   const std::uint32_t index = slot.posted->take_oldest();
-  land_posted(slot.posted->buffer(index), part, reinterpret_cast<const std::byte*>(&words.word[kDataWord]),
-              payload);
   MetadataEntry& entry = slot.entries[index];
   entry.state = EntryState::read;
   entry_notification(out, queue.next_wraps(), number_of(words.word[kSlotWord]), index, part.message,
-                     entry.offset, part.total, link.peer);
+                     entry.offset, landed, link.peer);
   out.word = part.word;
   ++slot.counters->messages;
-  slot.counters->bytes += part.total;
+  slot.counters->bytes += landed;
   link.cached.counted_last = true;
   link.cached.posted = &queue;
   queue.pass();
   queue.count();
-  return Arrived::whole;
 }
 
 // In an open run.

@@ -25,6 +25,7 @@ Status Terminus::send_posted(const Ticket& ticket, std::span<const std::byte> da
   work.parts = 0;
   work.in_place = work.from_area = work.area_gone = false;
   work.kind = Work::Kind::posted;
+  work.telling = false;
   work.posted_word = word;
   return post(work, ticket, 0, data.size(), options, handle, tried == Status::queue_full, queue);
 }
@@ -54,6 +55,7 @@ Status Terminus::posted_at_once(const Ticket& ticket, std::span<const std::byte>
 }
 
 Status Terminus::put_posted(Work& work) noexcept {
+  if (work.telling) return put_telling(work);
   const bool first = work.packets_left == 0;
   if (first) start(work);
   std::uint32_t& under_way = posted_under_way(*work.link);

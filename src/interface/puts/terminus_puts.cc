@@ -303,7 +303,8 @@ bool Terminus::still_open(const Work& work) noexcept {
 
 bool Terminus::puts_by(const SendCredit& credit) const noexcept {
   for (const Work* work = waiting_.first(); work != nullptr; work = waiting_.next(*work)) {
-    if (work->kind == Work::Kind::put && work->credit == &credit) return true;
+    const bool puts = work->kind == Work::Kind::put || (work->kind == Work::Kind::posted && work->telling);
+    if (puts && work->credit == &credit) return true;
   }
   return false;
 }

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kProtocol = kProtocolAdded << 16 | kProtocolVersi
 constexpr std::uint32_t version_of(std::uint32_t protocol) noexcept { return protocol & 0xFFFF; }
 // Version of everything that two processes share: cells, link memory, counter page, tickets. It is compared
 // at the attachment, so that two processes that have met through one node agree on it.
-inline constexpr std::uint32_t kStructuresVersion = 10;
+inline constexpr std::uint32_t kStructuresVersion = 11;
 
 inline constexpr std::size_t kMaxName = 64;
 inline constexpr std::size_t kMaxText = 160;

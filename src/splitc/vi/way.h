@@ -16,7 +16,7 @@ namespace hamlyn::internal_::splitc {
 
 // Sizes a VI for so many requests of each side, and their replies.
 constexpr vi::LaneSize lane_size(std::uint32_t credits) noexcept {
-  return {.receives = 2 * credits + vi::Lanes::kLateReceives,
+  return {.receives = 2 * credits + vi::kLateReceives,
           .sends = 2 * credits,
           .bytes = static_cast<std::uint32_t>(kMostBytes)};
 }
@@ -102,7 +102,7 @@ class ViWay {
   static constexpr int kAtOnce = 64;
   // Places of the queue: for all that may come from all ranks at once.
   static constexpr std::size_t places(std::uint32_t ranks, std::uint32_t credits) noexcept {
-    return std::size_t{ranks} * 2 * (2 * credits + vi::Lanes::kLateReceives) + 1024;
+    return std::size_t{ranks} * 2 * (2 * credits + vi::kLateReceives) + 1024;
   }
 
   struct Other {
