@@ -30,12 +30,12 @@ __attribute__((always_inline)) inline bool Machine<Port>::send_at_once(Vi& vi, D
       vi.attributes.reliability == Reliability::reception ||
       !read_plain_send(regions_, vi.attributes.tag, vi.attributes.max_transfer, descriptor, handle, send))
     return false;
-  Work& work = vi.send.next();
+  vi.send.make_room();
   const bool left = send.writes ? write_at_once(vi, send)
                                 : vi.outlet->send_at_once(vi.other.inbox, send.data,
                                                           word_of({send.immediate, send.has_immediate}));
   if (!left) return false;
-  vi.send.add_finished(work, descriptor, send.writes ? kOfWrite : kOfSend);
+  vi.send.add_finished(descriptor, send.writes ? kOfWrite : kOfSend);
   vi.started = vi.send.posted();
   announce(vi, Side::send);
   return true;

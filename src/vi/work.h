@@ -265,10 +265,14 @@ class WorkQueue {
   Work& at(std::uint64_t number) noexcept { return ring_[number & mask_]; }
   const Work& at(std::uint64_t number) const noexcept { return ring_[number & mask_]; }
 
-  // The next place, for work that `post` adds. Throws std::bad_alloc.
-  Work& next() {
+  // Throws std::bad_alloc.
+  void make_room() {
     if (posted_ - reaped_ > mask_) [[unlikely]]
       grow();
+  }
+  // The next place, for work that `post` adds. Throws std::bad_alloc.
+  Work& next() {
+    make_room();
     Work& work = at(posted_);
     work.phase = Work::Phase::posted;
     work.parts = work.asked = 0;
@@ -294,8 +298,9 @@ class WorkQueue {
     reaped_ = ++completed_;
     return &out;
   }
-  // While nothing goes on: adds work that is over already, in the place that `next` has given.
-  void add_finished(Work& work, Descriptor* descriptor, std::uint32_t status) noexcept {
+  // While nothing goes on: adds work that is over already, where `make_room` has made it.
+  void add_finished(Descriptor* descriptor, std::uint32_t status) noexcept {
+    Work& work = at(posted_);
     work.descriptor = descriptor;
     work.status = status;
     work.phase = Work::Phase::finished;
