@@ -429,9 +429,11 @@ void Machine<Port>::come_back(Why why, const Asked& asked, const Name& to) noexc
 
 // --- what is owed
 
+// Where none of its messages stands there, room is wanting for another reason, as the first that leaves
+// finds.
 template <class Port>
 void Machine<Port>::ask_longer(Other& pair) noexcept {
-  if (pair.asked_longer || !pair.way->is_short()) return;
+  if (pair.asked_longer || pair.log.outstanding() == 0 || !pair.way->is_short()) return;
   if (keep(pair, {.kind = Kind::grow}) == Try::ok) pair.asked_longer = true;
 }
 

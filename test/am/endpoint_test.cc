@@ -3,11 +3,15 @@
 
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "hamlyn/am.h"
+#include "test/support/actor.h"
 #include "test/support/command.h"
 #include "test/support/daemon.h"
 
@@ -183,6 +187,60 @@ TEST_F(AmEndpoints, are_polled_until_nothing_is_there) {
   ASSERT_EQ(one.poll(256), Result::ok);
   EXPECT_EQ(heard, 8);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Memory that is this process's own and resident.
+std::size_t own_kibibytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (std::size_t out = 0; word == "RssAnon:" && status >> out) return out;
+  return 0;
+}
+
+// Peers of another process that have sent one request each have their short rings alone.
+TEST(AmPeers, that_are_idle_take_little_memory) {
+  constexpr int kPeers = 40;
+  const Folder folder;
+  const Daemon daemon(folder.file("node"));
+  Actor asker([&](Line& line) {
+    const auto name = line.take<am::Name>();
+    if (!name) return 1;
+    Interface interface({.node = folder.file("node")});
+    Bundle bundle(interface);
+    std::vector<std::unique_ptr<Endpoint>> ends;
+    int answered = 0;
+    for (int i = 0; i != kPeers; ++i) {
+      Endpoint& end = *ends.emplace_back(std::make_unique<Endpoint>(bundle));
+      if (end.set_tag(kEndTag) != Result::ok || end.map(0, *name, kEndTag) != Result::ok) return 2;
+      if (end.set_handler(2, [&](Token&, const Arrival&) { ++answered; }) != Result::ok) return 3;
+      if (end.request(0, kEndAsk) != Result::ok) return 4;
+      while (answered == i)
+        if (bundle.poll() != Result::ok) return 5;
+    }
+    return line.take<int>() ? 0 : 6;  // the other side has measured
+  });
+  Interface interface({.node = folder.file("node")});
+  Bundle bundle(interface);
+  Endpoint end(bundle);
+  int asked = 0;
+  ASSERT_EQ(end.set_tag(kEndTag), Result::ok);
+  ASSERT_EQ(end.set_handler(kEndAsk,
+                            [&](Token& token, const Arrival&) {
+                              ++asked;
+                              EXPECT_EQ(token.reply(2), Result::ok);
+                            }),
+            Result::ok);
+  ASSERT_TRUE(asker.line().put(end.name()));
+  while (asked == 0 && asker.running()) ASSERT_EQ(bundle.poll(), Result::ok);
+  const std::size_t with_one = own_kibibytes();
+  while (asked != kPeers && asker.running()) ASSERT_EQ(bundle.poll(), Result::ok);
+  for (int i = 0; i != 1000; ++i) ASSERT_EQ(bundle.poll(), Result::ok);
+  EXPECT_LT(own_kibibytes() - with_one, std::size_t{20} * (kPeers - 1));
+  ASSERT_TRUE(asker.line().put(1));
+  while (asker.running()) ASSERT_EQ(bundle.poll(), Result::ok);
+  EXPECT_EQ(asker.wait(), 0);
+}
+#endif
 
 }  // namespace
 }  // namespace hamlyn::test
