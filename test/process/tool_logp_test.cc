@@ -140,7 +140,7 @@ TEST(ToolLogp, RefusesWhatItCannotFollow) {
       {{"logp", "--tables", "--between-nodes"}, "--tables: without --layer"},
       {{"logp", "--peers", "2"}, "--peers: with --layer am, am.vi or am.vi3"},
       {{"logp", "--layer", "fast", "--peers", "2"}, "--peers: with --layer am, am.vi or am.vi3"},
-      {{"logp", "--layer", "am", "--peers", "257"}, "--peers: Value 257 not in range 1 to 256"},
+      {{"logp", "--layer", "am", "--peers", "1001"}, "--peers: Value 1001 not in range 1 to 1000"},
       {{"logp", "--rounds", "2"}, "--rounds: only with --tables"},
       {{"logp", "--tables", "--rounds", "0"}, "--rounds: Value 0 not in range 1 to 1000"},
       {{"logp", "--cores", "0,0"}, "two different processors"},

@@ -29,9 +29,9 @@ class AmEnd {
     std::memcpy(static_cast<void*>(&other), others.data(), sizeof other);
     good(endpoint.map(0, other, kAmTag), "no mapping");
   }
-  // One more of the same side, which the other side knows when it is greeted.
-  AmEnd(Party& party, const am::EndpointOptions& options, const AmEnd& first)
-      : bundle_(party.interface()), endpoint(bundle_, options) {
+  // One more of the same side, at any of its interfaces. The other side knows it when it is greeted.
+  AmEnd(Interface& interface, const am::EndpointOptions& options, const AmEnd& first)
+      : bundle_(interface), endpoint(bundle_, options) {
     am::Name other;
     am::Tag tag = am::kNoTag;
     good(endpoint.set_tag(kAmTag), "no tag");
@@ -39,12 +39,16 @@ class AmEnd {
     good(endpoint.map(0, other, tag), "no mapping");
   }
   void poll() { good(bundle_.poll(), "a poll has failed"); }
+  // Answers those that meet it, as often as it is polled.
+  void be_there() {
+    good(endpoint.set_handler(3,
+                              [](am::Token& token, const am::Arrival&) { good(token.reply(4), "no reply"); }),
+         "no handler");
+  }
   // Both have said that they are there.
   void meet() {
     bool here = false;
-    good(endpoint.set_handler(
-             3, [&](am::Token& token, const am::Arrival&) { good(token.reply(4), "no reply"); }),
-         "no handler");
+    be_there();
     good(endpoint.set_handler(4, [&](am::Token&, const am::Arrival&) { here = true; }), "no handler");
     good(endpoint.request(0, 3), "no request");
     while (!here) poll();

@@ -42,7 +42,8 @@ std::string new_meeting() {
 }
 
 Party::Party(const PartyOptions& options, const std::string& meeting, int side)
-    : interface_(at_place(options.place, side)),
+    : at_(at_place(options.place, side)),
+      interface_(at_),
       area_(interface_, kControlBytes + options.bytes, options.sharing),
       queue_(interface_),
       slot_(area_, queue_,
@@ -57,6 +58,8 @@ Party::Party(const PartyOptions& options, const std::string& meeting, int side)
   const Status status = terminus_.connect(other_, seconds{10});
   if (status != Status::ok) throw_status("connect", status);
 }
+
+Interface& Party::another_interface() { return *further_.emplace_back(std::make_unique<Interface>(at_)); }
 
 std::vector<Ticket> Party::entry_tickets() {
   std::vector<Ticket> tickets;

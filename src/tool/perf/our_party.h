@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -101,6 +102,8 @@ class Party {
   void bind(SendBufferArea& area) { expect_ok("bind", terminus_.bind(0, area)); }
   SendHandle send_from_area(const Ticket& ticket, std::uint64_t offset, std::uint64_t bytes);
   Interface& interface() { return interface_; }
+  // Makes another one of the same place, which is there as long as this.
+  Interface& another_interface();
   // The other side's slot, mapped; its bytes behind the control bytes are the figure's.
   MappedSlot& map() { return mapped_.emplace(interface_, other_, std::chrono::seconds{10}); }
   std::span<std::byte> area() { return area_.bytes().subspan(kControlBytes); }
@@ -135,7 +138,9 @@ class Party {
   // Runs the interface if `status` says that it is full. Throws if `status` says anything else.
   void run_or_throw(const char* doing, Status status);
 
+  const Interface::Options at_;
   Interface interface_;
+  std::vector<std::unique_ptr<Interface>> further_;
   MessageArea area_;
   NotificationQueue queue_;
   Slot slot_;

@@ -1,11 +1,9 @@
 // Active messages, each way: short requests of four arguments, and replies of as many.
 #include <array>
 #include <memory>
-#include <optional>
-#include <utility>
 #include <vector>
 
-#include "am/am_wire.h"
+#include "am/machine.h"
 #include "tool/perf/am_end.h"
 #include "tool/perf/logp/layers.h"
 #include "tool/perf/logp/logp.h"
@@ -18,15 +16,27 @@ constexpr am::HandlerNumber kAsk = 1, kAnswer = 2, kOver = 5;
 
 static_assert(kMostCredits == internal_::am::kMostCredits);
 
+// Endpoints of one interface, so that each has an opening of its own at the other side: a link has 256, also
+// for the rings of endpoints that have grown.
+constexpr std::uint32_t kOfOneInterface = 100;
+
+// Endpoints that answer so many: one takes kMostOfOneProcess that it has not mapped.
+std::uint32_t answering_for(std::uint32_t peers) {
+  return (peers + internal_::am::kMostOfOneProcess - 1) / internal_::am::kMostOfOneProcess;
+}
+
 // Endpoints of one process, which ask in turn.
 class AmAsker {
  public:
   AmAsker(Party& party, const am::EndpointOptions& options, const Manner& manner)
       : credits_(manner.under_way), next_(manner.peers) {
+    const std::uint32_t answering = answering_for(manner.peers);
+    Interface* interface = &party.interface();
     for (std::uint32_t i = 0; i != manner.peers; ++i) {
       next_[i] = i;
-      ends_.push_back(i == 0 ? std::make_unique<AmEnd>(party, options)
-                             : std::make_unique<AmEnd>(party, options, *ends_.front()));
+      if (i != 0 && i % kOfOneInterface == 0) interface = &party.another_interface();
+      ends_.push_back(i < answering ? std::make_unique<AmEnd>(party, options)
+                                    : std::make_unique<AmEnd>(*interface, options, *ends_[i % answering]));
       AmEnd& end = *ends_.back();
       good(end.endpoint.set_handler(
                kAnswer, [this, i](am::Token&, const am::Arrival& arrival) { take(i, arrival.arguments[0]); }),
@@ -49,11 +59,11 @@ class AmAsker {
   }
   std::uint64_t replies() const { return taken_; }
   void say_over() { good(ends_.front()->endpoint.request(0, kOver), "no request"); }
-  // Hears that the other side's endpoint has gone, at each end. What that says goes to no end that is not
-  // there any more, and no end waits for somebody to hear that it goes.
-  void see_off(Party& party) {
-    while (!party.look())
-      for (const auto& end : ends_) end->poll();
+  // Ends all of them, while the other side still hears of it: none waits in vain for that.
+  void leave(Party& party) {
+    say_over();
+    ends_.clear();
+    party.send_fast({}, 0);
   }
 
  private:
@@ -69,17 +79,36 @@ class AmAsker {
   std::uint64_t sent_ = 0, taken_ = 0, oldest_ = 0;
 };
 
-void answer(AmEnd& end) {
-  bool over = false;
-  good(end.endpoint.set_handler(kAsk,
+// Endpoints that answer. They go when all that ask have gone.
+class AmAnswers {
+ public:
+  AmAnswers(Party& party, const am::EndpointOptions& options, std::uint32_t peers) {
+    while (ends_.size() != answering_for(peers)) {
+      ends_.push_back(std::make_unique<AmEnd>(party, options));
+      am::Endpoint& endpoint = ends_.back()->endpoint;
+      good(endpoint.set_handler(kAsk,
                                 [](am::Token& token, const am::Arrival& arrival) {
                                   good(token.reply(kAnswer, arrival.arguments), "no reply");
                                 }),
-       "no handler");
-  good(end.endpoint.set_handler(kOver, [&](am::Token&, const am::Arrival&) { over = true; }), "no handler");
-  end.meet();
-  while (!over) end.poll();
-}
+           "no handler");
+      good(endpoint.set_handler(kOver, [this](am::Token&, const am::Arrival&) { over_ = true; }),
+           "no handler");
+      ends_.back()->be_there();
+    }
+  }
+  void answer(Party& party) {
+    while (!over_) poll();
+    while (!party.look()) poll();  // not before: that look would be measured
+  }
+
+ private:
+  void poll() {
+    for (const auto& end : ends_) end->poll();
+  }
+
+  std::vector<std::unique_ptr<AmEnd>> ends_;
+  bool over_ = false;
+};
 
 Signature take(const Manner& manner, am::Way way) {
   const am::EndpointOptions options{.credits = manner.under_way, .way = way};
@@ -87,14 +116,11 @@ Signature take(const Manner& manner, am::Way way) {
   const auto ask = [=](Party& party, Room& room) {
     AmAsker asker(party, options, manner);
     survey_and_report(asker, manner, room);
-    asker.say_over();
-    asker.see_off(party);
+    asker.leave(party);
   };
   const auto answers = [=](Party& party, Room&) {
-    std::optional<AmEnd> end(std::in_place, party, options);
-    answer(*end);
-    end.reset();
-    party.send_fast({}, 0);
+    AmAnswers all(party, options, manner.peers);
+    all.answer(party);
   };
   return unpacked(run_parties(manner.cores, kMostValues, where, ask, where, answers));
 }

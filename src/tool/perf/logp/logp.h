@@ -19,7 +19,7 @@ struct LogpOptions {
 };
 
 inline constexpr std::uint32_t kMostCredits = 512;
-inline constexpr std::uint32_t kMostPeers = 256;  // of one process, which nobody has mapped
+inline constexpr std::uint32_t kMostPeers = 1000;
 
 // Measures and reports. Returns the exit status: 0; 1 if a layer could not be measured, with the reason on
 // stderr. Throws std::invalid_argument if the options cannot be followed, std::exception if nothing can be

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 #include "tool/perf/statistics.h"
 
@@ -13,11 +15,17 @@ constexpr int kPilot = 25;  // measurements that only say how long computations 
 constexpr std::array kDelays = {1.1, 1.5,
                                 2.0};  // of the gap: longer ones would drown what is left beside them
 
-template <class Measure>
-double median_of(int count, Measure measure) {
-  std::vector<double> samples;
-  for (int i = 0; i != count; ++i) samples.push_back(measure());
-  return median(std::move(samples));
+// Rounds are fewer where requests are so far apart that all would take longer.
+constexpr double kLongestTime = 20e9;
+constexpr int kLeastRounds = 30;
+
+// How many rounds there are to be, if a request takes so long in the mean, with what keeps it from its
+// processor.
+int rounds_for(const Plan& plan, double mean) {
+  double requests = 2 * plan.longest;
+  for (const double delay : kDelays) requests += (1 + delay) * 2 * kLongest;
+  const double most = kLongestTime / std::max(mean * requests, 1.0);
+  return std::min(plan.rounds, std::max(kLeastRounds, static_cast<int>(std::min(most, 1e6))));
 }
 
 // Samples of a curve, by length.
@@ -53,11 +61,14 @@ Plan plan_for(std::uint32_t under_way, int rounds) {
 }
 
 Signature survey(Machine& machine, const Plan& plan) {
-  const double gap = median_of(kPilot, [&] { return machine.burst(plan.longest, 0) / plan.longest; });
+  std::vector<double> pilots;
+  for (int i = 0; i != kPilot; ++i) pilots.push_back(machine.burst(plan.longest, 0) / plan.longest);
+  const int rounds = rounds_for(plan, std::accumulate(pilots.begin(), pilots.end(), 0.0) / kPilot);
+  const double gap = median(std::move(pilots));
   std::vector<Samples> curves{{0, plan.longest}};
   for (const double delay : kDelays) curves.emplace_back(delay * gap, kLongest);
   std::vector<double> round_trips;
-  for (int round = 0; round != plan.rounds; ++round) {
+  for (int round = 0; round != rounds; ++round) {
     round_trips.push_back(machine.round_trip());
     for (Samples& samples : curves) samples.take(machine);
   }

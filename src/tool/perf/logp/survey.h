@@ -22,7 +22,7 @@ class Machine {
 
 struct Plan {
   std::uint32_t longest = 256;  // burst without computations, a power of two; of those with it: kLongest
-  int rounds = 1;               // each of which has everything once; medians count
+  int rounds = 1;  // each of which has everything once; medians count. At most: all of it takes some 20 s
 };
 // The paper's bursts end at 64 messages. Here dozens leave before the first reply is back.
 inline constexpr std::uint32_t kLongest = 256;
