@@ -1,0 +1,123 @@
+#include "files/local_tree.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/byte_order.h"
+#include "base/throw_system.h"
+#include "hamlyn/values/error.h"
+
+namespace hamlyn::internal_::files {
+namespace {
+
+// File systems of other hosts: whoever serves one on has two caches that know nothing of each other.
+constexpr std::array<long, 6> kOverNetworks = {NFS_SUPER_MAGIC,       SMB_SUPER_MAGIC, 0xFF534D42 /* cifs */,
+                                               0xFE534D42 /* smb2 */, AFS_SUPER_MAGIC, FUSE_SUPER_MAGIC};
+
+// A kernel handle with its bytes behind it.
+struct KernelHandle {
+  file_handle head;
+  std::array<std::byte, Handle::kMost> bytes;
+};
+
+Moment moment_of(const statx_timestamp& time) noexcept {
+  return {.seconds = time.tv_sec, .nanoseconds = time.tv_nsec};
+}
+
+Kind kind_of(std::uint32_t mode) noexcept {
+  if (S_ISREG(mode)) return Kind::file;
+  if (S_ISDIR(mode)) return Kind::directory;
+  return S_ISLNK(mode) ? Kind::symbolic_link : Kind::other;
+}
+
+}  // namespace
+
+Done<Attributes> attributes_of(int file) noexcept {
+  struct statx found;
+  if (statx(file, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &found) != 0)
+    return {fault_of(errno), {}};
+  return {Fault::none,
+          {.inode = found.stx_ino,
+           .size = found.stx_size,
+           .blocks = found.stx_blocks,
+           .kind = kind_of(found.stx_mode),
+           .mode = found.stx_mode & 07777u,
+           .links = found.stx_nlink,
+           .owner = found.stx_uid,
+           .group = found.stx_gid,
+           .read = moment_of(found.stx_atime),
+           .written = moment_of(found.stx_mtime),
+           .changed = moment_of(found.stx_ctime)}};
+}
+
+LocalTree::LocalTree(const std::string& path, const base::SipHash::Key& key) : key_(key) {
+  directory_.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory_) base::throw_system(("cannot serve " + path).c_str());
+  struct statfs found;
+  if (fstatfs(directory_.get(), &found) != 0) base::throw_system(("cannot look at " + path).c_str());
+  if (std::ranges::find(kOverNetworks, static_cast<long>(found.f_type)) != kOverNetworks.end())
+    throw Error(ErrorCode::invalid_argument,
+                path + " lies on a file system of another host, or in another program: serve it where it is");
+  KernelHandle kernel{};
+  kernel.head.handle_bytes = Handle::kMost;
+  if (name_to_handle_at(directory_.get(), "", &kernel.head, &mount_, AT_EMPTY_PATH) != 0) {
+    if (errno == EOPNOTSUPP)
+      throw Error(ErrorCode::invalid_argument, "the file system of " + path + " has no file handles");
+    if (errno == EOVERFLOW)
+      throw Error(ErrorCode::invalid_argument,
+                  "the file system of " + path + " has handles of more than 32 bytes");
+    base::throw_system(("cannot have a handle of " + path).c_str());
+  }
+  const Done<Handle> root = handle_of(directory_.get());
+  if (!root) base::throw_system(("cannot have a handle of " + path).c_str());
+  root_ = root.value;
+  if (!open(root_))
+    throw Error(ErrorCode::not_permitted, "this process may not open files by their handles: serve " + path +
+                                              " as root (CAP_DAC_READ_SEARCH is wanted)");
+}
+
+std::uint64_t LocalTree::seal_of(const Handle& handle) const noexcept {
+  constexpr std::size_t kWords = 1 + Handle::kMost / sizeof(std::uint64_t);
+  std::array<std::uint64_t, kWords> words{};
+  words[0] = handle.kind | std::uint64_t{handle.length} << 16;
+  for (std::size_t i = 1; i != kWords; ++i)
+    words[i] = base::load_little<std::uint64_t>(handle.bytes.data() + (i - 1) * sizeof(std::uint64_t));
+  return base::SipHash::of(key_, words);
+}
+
+Done<Handle> LocalTree::handle_of(int file) const noexcept {
+  KernelHandle kernel{};
+  kernel.head.handle_bytes = Handle::kMost;
+  int mount = 0;
+  if (name_to_handle_at(file, "", &kernel.head, &mount, AT_EMPTY_PATH) != 0) return {fault_of(errno), {}};
+  if (mount != mount_) return {Fault::cross_device, {}};
+  Handle out;
+  out.kind = static_cast<std::uint16_t>(kernel.head.handle_type);
+  out.length = static_cast<std::uint16_t>(kernel.head.handle_bytes);
+  std::memcpy(out.bytes.data(), kernel.head.f_handle, kernel.head.handle_bytes);
+  out.seal = seal_of(out);
+  return {Fault::none, out};
+}
+
+Done<base::FileDescriptor> LocalTree::open(const Handle& handle) const noexcept {
+  if (handle.length == 0 || handle.length > Handle::kMost || handle.zero != 0 ||
+      handle.seal != seal_of(handle))
+    return {Fault::stale, {}};
+  KernelHandle kernel{};
+  kernel.head.handle_bytes = handle.length;
+  kernel.head.handle_type = handle.kind;
+  std::memcpy(kernel.head.f_handle, handle.bytes.data(), handle.length);
+  base::FileDescriptor file(open_by_handle_at(directory_.get(), &kernel.head, O_PATH | O_CLOEXEC));
+  if (!file) return {fault_of(errno), {}};
+  return {Fault::none, std::move(file)};
+}
+
+}  // namespace hamlyn::internal_::files

@@ -1,0 +1,43 @@
+#pragma once
+// Handles of a directory of a local file system, and what they open. The kernel's own handles are sealed
+// with the store's key, so that only what was found below the root is ever opened.
+#include <cstdint>
+#include <string>
+
+#include "base/file_descriptor.h"
+#include "base/namespaces.h"
+#include "base/siphash.h"
+#include "files/attributes.h"
+#include "files/fault.h"
+#include "files/handle.h"
+
+namespace hamlyn::internal_::files {
+
+// Threads: any; nothing in it changes.
+class LocalTree {
+ public:
+  // `key`: of the tree, secret and the same for ever. Throws Error: invalid_argument (no directory, a file
+  // system without handles or over a network, handles that are too long), not_permitted (this process may
+  // not open by handles), system.
+  LocalTree(const std::string& path, const base::SipHash::Key& key);
+
+  const Handle& root() const noexcept { return root_; }
+  // The file of a handle, by which it can be named and opened again (O_PATH). stale: no handle of this tree,
+  // or its file has gone.
+  Done<base::FileDescriptor> open(const Handle& handle) const noexcept;
+  // The handle of an open file. cross_device: it is of another file system, mounted in the tree.
+  Done<Handle> handle_of(int file) const noexcept;
+
+ private:
+  std::uint64_t seal_of(const Handle& handle) const noexcept;
+
+  base::SipHash::Key key_;
+  base::FileDescriptor directory_;
+  int mount_ = 0;  // the kernel's number of the root's mount
+  Handle root_;
+};
+
+// Attributes of an open file.
+Done<Attributes> attributes_of(int file) noexcept;
+
+}  // namespace hamlyn::internal_::files
