@@ -38,7 +38,7 @@ AreaReader::AreaReader(Import& import, std::chrono::nanoseconds timeout)
       folders_(import, shape_of<FolderArea>(header_.folders, header_)),
       index_(import, shape_of<DataIndex>(header_.index, header_)) {}
 
-Status AreaReader::look_up(const Handle& folder, std::string_view name, Found& out,
+Status AreaReader::look_up(const Handle& folder, std::string_view name, Handle& out,
                            std::chrono::nanoseconds timeout) noexcept {
   NameRecord record;
   const Status status = names_.read(name_key(folder, name, header_.salt), record, timeout);
@@ -47,7 +47,7 @@ Status AreaReader::look_up(const Handle& folder, std::string_view name, Found& o
   if (record.length != name.size() || record.length > record.text.size() ||
       name != std::string_view(record.text.data(), record.length))
     return Status::not_ready;
-  out = record.found;
+  out = record.file;
   return Status::ok;
 }
 

@@ -29,8 +29,8 @@ class AreaReader {
   std::uint64_t epoch() const noexcept { return header_.epoch; }
 
   // All answer ok; not_ready: it is missing, ask the server; or as Import::read. `timeout` is for each read.
-  // Found::handle of length 0: there is no such name.
-  Status look_up(const Handle& folder, std::string_view name, Found& out,
+  // `out` of length 0: there is no such name.
+  Status look_up(const Handle& folder, std::string_view name, Handle& out,
                  std::chrono::nanoseconds timeout) noexcept;
   Status attributes(const Handle& file, Attributes& out, std::chrono::nanoseconds timeout) noexcept;
   Status link(const Handle& link, std::string& out, std::chrono::nanoseconds timeout);

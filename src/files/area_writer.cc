@@ -31,8 +31,8 @@ AreaWriter::AreaWriter(Segment& segment, const AreasHeader& header)
   OwnVersioned<AreasHeader>(segment, 0).write(header);
 }
 
-void AreaWriter::name(const Handle& folder, std::string_view text, const Found& found) {
-  NameRecord record{.found = found, .length = static_cast<std::uint16_t>(text.size())};
+void AreaWriter::name(const Handle& folder, std::string_view text, const Handle& file) {
+  NameRecord record{.file = file, .length = static_cast<std::uint16_t>(text.size())};
   std::ranges::copy(text.substr(0, record.text.size()), record.text.begin());
   names_.put(name_key(folder, text, header_.salt), record);
 }
@@ -53,9 +53,19 @@ void AreaWriter::link(const Handle& link, std::string_view target) {
 }
 void AreaWriter::forget_link(const Handle& link) { links_.remove(link); }
 
-void AreaWriter::folder(const FolderKey& key, const FolderRecord& record) { folders_.put(key, record); }
-void AreaWriter::forget_folder(const Handle& folder, std::uint64_t blocks) {
-  for (std::uint64_t block = 0; block != blocks; ++block) folders_.remove({folder, block});
+// There are at most four times as many records as buckets: what was pushed out is forgotten with the rest.
+void AreaWriter::folder(const FolderKey& key, const FolderRecord& record) {
+  if (listed_.size() == FolderArea::kWays * header_.folders.count) {
+    for (const FolderKey& each : std::exchange(listed_, {})) folders_.remove(each);
+  }
+  folders_.put(key, record);
+  listed_.insert(key);
+}
+void AreaWriter::forget_folder(const Handle& folder) {
+  const auto first = listed_.lower_bound({folder, 0});
+  auto each = first;
+  for (; each != listed_.end() && each->folder == folder; ++each) folders_.remove(*each);
+  listed_.erase(first, each);
 }
 
 // --- data
@@ -69,7 +79,7 @@ std::size_t AreaWriter::frame_for(const DataKey& key) {
   const std::size_t frame = std::exchange(next_, (next_ + 1) % frames_.size());
   if (frames_[frame]) {
     const DataKey before = *frames_[frame];
-    forget_data(before);
+    forget(before);
   }
   return frame;
 }
@@ -78,7 +88,7 @@ std::size_t AreaWriter::frame_for(const DataKey& key) {
 // the check of a page says that it has not.
 void AreaWriter::data(const DataKey& key, std::span<const std::byte> bytes) {
   const std::size_t frame = frame_for(key);
-  forget_data(key);
+  forget(key);
   FrameRecord record{.file = key.file, .block = key.block, .length = bytes.size()};
   std::byte* const pages = segment_.bytes().data() + header_.pages.offset + frame * kBlock;
   for (std::size_t at = 0, page = 0; at < bytes.size(); at += kPage, ++page) {
@@ -94,7 +104,16 @@ void AreaWriter::data(const DataKey& key, std::span<const std::byte> bytes) {
   standing_[key] = frame;
 }
 
-void AreaWriter::forget_data(const DataKey& key) {
+void AreaWriter::forget_data(const Handle& file, std::uint64_t first, std::uint64_t last) {
+  for (;;) {
+    const auto each = standing_.lower_bound({file, first});
+    if (each == standing_.end() || each->first.file != file || each->first.block > last) return;
+    const DataKey key = each->first;
+    forget(key);
+  }
+}
+
+void AreaWriter::forget(const DataKey& key) {
   const auto there = standing_.find(key);
   if (there == standing_.end()) return;
   index_.remove(key);

@@ -15,7 +15,6 @@
 #include "base/namespaces.h"
 #include "files/attributes.h"
 #include "files/handle.h"
-#include "files/store.h"
 #include "hamlyn/segment/cache_area.h"
 
 namespace hamlyn::internal_::files {
@@ -33,11 +32,11 @@ struct NameKey {
   std::uint64_t digest = 0, second_digest = 0;
 };
 struct NameRecord {
-  Found found;  // a handle of length 0: there is no such name
+  Handle file;  // of length 0: there is no such name
   std::uint16_t length = 0;
   std::array<char, 262> text{};  // compared whole
 };
-static_assert(sizeof(NameRecord) == 408 && std::has_unique_object_representations_v<NameRecord>);
+static_assert(sizeof(NameRecord) == 312 && std::has_unique_object_representations_v<NameRecord>);
 
 // --- symbolic links
 
@@ -46,19 +45,20 @@ struct LinkRecord {
   std::array<char, 488> target{};
 };
 
-// --- directories: entries in the order of the server's file system, in blocks that are numbered from 0
+// --- directories: entries in the order of the server's file system, as many as a record takes
 
 struct FolderKey {
   Handle folder;
-  std::uint64_t block = 0;
+  std::uint64_t cookie = 0;  // behind which they begin; 0: at the first
+
+  friend auto operator<=>(const FolderKey&, const FolderKey&) = default;
 };
-// Entries stand behind each other: inode, cookie (8 bytes each), kind, length (2 each), name, and as many
-// zeros as make it a multiple of 8.
+// Entries stand behind each other: inode, cookie (8 bytes each), kind, length (4 each), name, and as many
+// zeros as make it a multiple of 8. The next record begins behind the last one's cookie.
 struct FolderRecord {
   static constexpr std::size_t kBytes = 4000;
-  std::uint64_t listing = 0;  // by which blocks of one listing are told from those of another
-  std::uint32_t used = 0;     // of `entries`
-  std::uint32_t last = 0;     // 1: no block follows
+  std::uint32_t used = 0;  // of `entries`
+  std::uint32_t last = 0;  // 1: there are no more
   std::array<std::byte, kBytes> entries{};
 };
 

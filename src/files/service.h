@@ -1,0 +1,118 @@
+#pragma once
+// What clerks call the server for (paper 4, section 7.4.2: a miss transfers control): what is missing in its
+// areas, and everything that changes a file.
+//
+// Order: what a change concerns is taken out of the areas before it is made, and nothing that was found
+// before its end is put there. So a clerk that looks behind an answer finds nothing of before the change.
+//
+// Only clerks of the service's own user may call (the name's rights say so). They are trusted to say for
+// whom they ask: the server acts as that user, with the groups that its own host knows.
+//
+// Threads: any number may serve. Owner: its maker; store and areas outlive it.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/namespaces.h"
+#include "files/area_writer.h"
+#include "files/store.h"
+
+namespace hamlyn::internal_::files {
+
+// Groups of a user, as the server's host knows them; the first one is the user's own.
+using GroupsOf = std::function<std::vector<std::uint32_t>(std::uint32_t user)>;
+
+struct FoundAnswer {
+  Fault fault = Fault::none;
+  Found found;
+};
+struct AttributesAnswer {
+  Fault fault = Fault::none;
+  Attributes attributes;
+};
+struct CountAnswer {
+  Fault fault = Fault::none;
+  std::uint64_t count = 0;
+};
+struct TextAnswer {
+  Fault fault = Fault::none;
+  std::string text;
+};
+struct FolderAnswer {
+  Fault fault = Fault::none;
+  FolderRecord record;
+};
+struct RoomAnswer {
+  Fault fault = Fault::none;
+  Room room;
+};
+struct BytesAnswer {
+  Fault fault = Fault::none;
+  std::vector<std::byte> bytes;
+};
+
+class Service {
+ public:
+  Service(Store& store, AreaWriter& areas, GroupsOf groups_of);
+
+  Handle root();
+  FoundAnswer look_up(std::uint32_t user, const Handle& folder, std::string_view name);
+  AttributesAnswer attributes(const Handle& file);
+  TextAnswer read_link(const Handle& link);
+  // A record of a folder's entries, as the area has it.
+  FolderAnswer folder(std::uint32_t user, const Handle& folder, std::uint64_t cookie);
+  // Puts a block of a file's data into its area. Returns the bytes that there are.
+  CountAnswer load(std::uint32_t user, const Handle& file, std::uint64_t block);
+  // Of a block that has been pushed out of the area again before it was read.
+  BytesAnswer read(std::uint32_t user, const Handle& file, std::uint64_t offset, std::uint32_t length);
+  CountAnswer write(std::uint32_t user, const Handle& file, std::uint64_t offset,
+                    std::span<const std::byte> data);
+  AttributesAnswer change(std::uint32_t user, const Handle& file, const Changes& changes);
+  FoundAnswer create(std::uint32_t user, const Handle& folder, std::string_view name, std::uint32_t mode,
+                     bool fresh);
+  FoundAnswer make_directory(std::uint32_t user, const Handle& folder, std::string_view name,
+                             std::uint32_t mode);
+  FoundAnswer make_symbolic_link(std::uint32_t user, const Handle& folder, std::string_view name,
+                                 std::string_view target);
+  AttributesAnswer link(std::uint32_t user, const Handle& file, const Handle& folder, std::string_view name);
+  Fault remove(std::uint32_t user, const Handle& folder, std::string_view name);
+  Fault remove_directory(std::uint32_t user, const Handle& folder, std::string_view name);
+  Fault rename(std::uint32_t user, const Handle& from, std::string_view name, const Handle& to,
+               std::string_view new_name, Renaming how);
+  Fault sync(const Handle& file);
+  RoomAnswer room();
+
+ private:
+  // One of those who share what is known of changes: files by chance.
+  struct Stripe {
+    std::uint64_t begun = 0;  // changes, ever
+    std::uint64_t under_way = 0;
+  };
+  static constexpr std::size_t kStripes = 64;
+  // What is found between its making and `put` is put only if nothing has changed meanwhile.
+  class Finding;
+  // A change of some files is under way.
+  class Changing;
+  struct Who;
+
+  Stripe& stripe_of(const Handle& file) noexcept;
+  // Puts what is there now of a file that was found.
+  void show_attributes(const Handle& file);
+  template <class Make>
+  FoundAnswer make(const Handle& folder, std::string_view name, Make make);
+  Fault take_out(std::uint32_t user, const Handle& folder, std::string_view name, bool directory);
+
+  Store& store_;
+  AreaWriter& areas_;
+  GroupsOf groups_of_;
+  std::mutex mutex_;  // guards the areas and the stripes
+  std::array<Stripe, kStripes> stripes_;
+};
+
+}  // namespace hamlyn::internal_::files
