@@ -26,6 +26,7 @@ hamlyn_needs(hamlyn_job)
 hamlyn_needs(hamlyn_splitc)
 hamlyn_needs(hamlyn_vi)
 hamlyn_needs(hamlyn_am)
+hamlyn_needs(hamlyn_files)
 
 set(pc_libs)
 foreach(layer IN LISTS HAMLYN_LAYERS)

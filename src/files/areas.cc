@@ -1,6 +1,7 @@
 #include "files/areas.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/byte_order.h"
 #include "base/siphash.h"
@@ -28,6 +29,11 @@ constexpr std::array kRows = {
     Row{&AreasHeader::heads, sizeof(Versioned<FrameRecord>)},
     Row{&AreasHeader::pages, kBlock},
 };
+
+// Bytes of an entry before its name.
+constexpr std::size_t kEntryHead = 24;
+
+std::size_t bytes_of_entry(std::size_t name) noexcept { return (kEntryHead + name + 7) / 8 * 8; }
 
 }  // namespace
 
@@ -63,6 +69,33 @@ const char* invalid(const AreasHeader& header, std::uint64_t bytes) noexcept {
     end = place.offset + place.count * row.each;
   }
   return header.heads.count == header.pages.count ? nullptr : "there are not as many frames as heads";
+}
+
+bool append(FolderRecord& record, const Name& name) noexcept {
+  const std::size_t bytes = bytes_of_entry(name.text.size());
+  if (record.used + bytes > record.entries.size()) return false;
+  std::byte* const at = record.entries.data() + record.used;
+  base::store_little(at, name.inode);
+  base::store_little(at + 8, name.cookie);
+  base::store_little(at + 16, static_cast<std::uint32_t>(name.kind));
+  base::store_little(at + 20, static_cast<std::uint32_t>(name.text.size()));
+  std::memcpy(at + kEntryHead, name.text.data(), name.text.size());
+  record.used += static_cast<std::uint32_t>(bytes);
+  return true;
+}
+
+bool take(const FolderRecord& record, std::size_t& at, Name& name) noexcept {
+  const std::size_t used = std::min<std::size_t>(record.used, record.entries.size());
+  if (at > used || used - at < kEntryHead) return false;
+  const std::byte* const entry = record.entries.data() + at;
+  const std::size_t length = base::load_little<std::uint32_t>(entry + 20);
+  if (length > kMostName || bytes_of_entry(length) > used - at) return false;
+  name = {.text = {reinterpret_cast<const char*>(entry + kEntryHead), length},
+          .cookie = base::load_little<std::uint64_t>(entry + 8),
+          .inode = base::load_little<std::uint64_t>(entry),
+          .kind = static_cast<Kind>(base::load_little<std::uint32_t>(entry + 16))};
+  at += bytes_of_entry(length);
+  return true;
 }
 
 NameKey name_key(const Handle& folder, std::string_view name, std::uint64_t salt) noexcept {

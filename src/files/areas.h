@@ -13,8 +13,9 @@
 #include <type_traits>
 
 #include "base/namespaces.h"
-#include "files/attributes.h"
 #include "files/handle.h"
+#include "files/store.h"
+#include "files/values.h"
 #include "hamlyn/segment/cache_area.h"
 
 namespace hamlyn::internal_::files {
@@ -61,6 +62,10 @@ struct FolderRecord {
   std::uint32_t last = 0;  // 1: there are no more
   std::array<std::byte, kBytes> entries{};
 };
+// Puts a name behind those that are there. False: the record is full.
+bool append(FolderRecord& record, const Name& name) noexcept;
+// Takes the name at `at`, and moves `at` behind it. False: there is none, or the bytes are no entry.
+bool take(const FolderRecord& record, std::size_t& at, Name& name) noexcept;
 
 // --- data: frames of 64 KiB
 

@@ -1,53 +1,15 @@
 #pragma once
-// Faults of the file service: what POSIX calls them, under numbers of their own. Hosts number their errors
-// differently, so no errno travels.
-#include <cstdint>
-
+// Faults of this host's kernel.
 #include "base/namespaces.h"
+#include "hamlyn/files/fault.h"
 
 namespace hamlyn::internal_::files {
 
-// Numbers are the wire's (docs/wire.md): never reused.
-enum class Fault : std::uint16_t {
-  none = 0,
-  not_permitted = 1,       // EPERM
-  no_entry = 2,            // ENOENT
-  io = 3,                  // EIO, and whatever has no name here
-  access_denied = 4,       // EACCES
-  busy = 5,                // EBUSY
-  exists = 6,              // EEXIST
-  cross_device = 7,        // EXDEV
-  not_a_directory = 8,     // ENOTDIR
-  is_a_directory = 9,      // EISDIR
-  invalid = 10,            // EINVAL
-  too_large = 11,          // EFBIG
-  no_space = 12,           // ENOSPC
-  read_only = 13,          // EROFS
-  too_many_links = 14,     // EMLINK
-  name_too_long = 15,      // ENAMETOOLONG
-  not_empty = 16,          // ENOTEMPTY
-  too_many_symlinks = 17,  // ELOOP
-  quota = 18,              // EDQUOT
-  stale = 19,              // ESTALE
-  not_supported = 20,      // ENOTSUP
-  out_of_range = 21,       // ERANGE, EOVERFLOW
-  too_many_open = 22,      // EMFILE, ENFILE
-  out_of_memory = 23,      // ENOMEM
-  text_busy = 24,          // ETXTBSY
-};
+using hamlyn::files::Done;
+using hamlyn::files::Fault;
+using hamlyn::files::number_of;
 
 // The fault of an errno of this host.
 Fault fault_of(int number) noexcept;
-// The errno of this host; `none`: 0.
-int number_of(Fault fault) noexcept;
-
-// What an operation has given, or why it has not.
-template <class Value>
-struct Done {
-  Fault fault = Fault::none;
-  Value value{};
-
-  explicit operator bool() const noexcept { return fault == Fault::none; }
-};
 
 }  // namespace hamlyn::internal_::files

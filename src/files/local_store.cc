@@ -82,13 +82,6 @@ unsigned flags_of(Renaming how) noexcept {
 
 }  // namespace
 
-Fault judge(std::string_view name) noexcept {
-  if (name.size() > NAME_MAX) return Fault::name_too_long;
-  const bool wrong = name.empty() || name == "." || name == ".." ||
-                     name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos;
-  return wrong ? Fault::invalid : Fault::none;
-}
-
 LocalStore::LocalStore(const std::string& path, const base::SipHash::Key& key) : tree_(path, key) {}
 
 // --- what is there
@@ -100,7 +93,8 @@ Done<Found> LocalStore::found(int file) const {
   return {attributes.fault, {handle.value, attributes.value}};
 }
 
-Done<Found> LocalStore::found_at(const Caller& caller, int folder, const std::string& name) const {
+Done<Found> LocalStore::found_at(const Caller& caller, const Handle& handle, int folder,
+                                 const std::string& name) const {
   base::FileDescriptor file;
   {
     const AsCaller as(caller);
@@ -108,7 +102,9 @@ Done<Found> LocalStore::found_at(const Caller& caller, int folder, const std::st
     file.reset(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!file) return {fault_now(), {}};
   }
-  return found(file.get());
+  const Done<Found> out = found(file.get());
+  if (out) tree_.note(out.value.handle, out.value.attributes.kind, handle, name);
+  return out;
 }
 
 Done<Attributes> LocalStore::attributes(const Handle& file) {
@@ -120,7 +116,7 @@ Done<Found> LocalStore::look_up(const Caller& caller, const Handle& folder, std:
   if (const Fault fault = judge(name); fault != Fault::none) return {fault, {}};
   const auto there = tree_.open(folder);
   if (!there) return {there.fault, {}};
-  return found_at(caller, there.value.get(), std::string(name));
+  return found_at(caller, folder, there.value.get(), std::string(name));
 }
 
 Done<std::string> LocalStore::read_link(const Handle& link) {
@@ -192,12 +188,22 @@ Done<std::size_t> LocalStore::read(const Caller& caller, const Handle& file, std
   return {Fault::none, done};
 }
 
-// As the caller, whose quota it is.
 Done<std::size_t> LocalStore::write(const Caller& caller, const Handle& file, std::uint64_t offset,
                                     std::span<const std::byte> data) {
+  return put(caller, file, 0, offset, data);
+}
+
+Done<std::size_t> LocalStore::append(const Caller& caller, const Handle& file,
+                                     std::span<const std::byte> data) {
+  return put(caller, file, O_APPEND, 0, data);
+}
+
+// As the caller, whose quota it is. With O_APPEND the kernel looks at no offset.
+Done<std::size_t> LocalStore::put(const Caller& caller, const Handle& file, int flags, std::uint64_t offset,
+                                  std::span<const std::byte> data) const {
   const auto there = tree_.open(file);
   if (!there) return {there.fault, {}};
-  const auto open = open_data(caller, there.value.get(), O_WRONLY);
+  const auto open = open_data(caller, there.value.get(), O_WRONLY | flags);
   if (!open) return {open.fault, {}};
   const AsCaller as(caller);
   if (as.fault() != Fault::none) return {as.fault(), {}};
@@ -258,7 +264,7 @@ Done<Found> LocalStore::make_at(const Caller& caller, const Handle& folder, std:
   if (const Fault fault = act_at(caller, folder, name, make); fault != Fault::none) return {fault, {}};
   const auto there = tree_.open(folder);
   if (!there) return {there.fault, {}};
-  return found_at(caller, there.value.get(), std::string(name));
+  return found_at(caller, folder, there.value.get(), std::string(name));
 }
 
 // What is there may go between two looks: then it is made after all.
@@ -299,7 +305,9 @@ Done<Attributes> LocalStore::link(const Caller& caller, const Handle& file, cons
   const Fault fault = act_at(caller, folder, name, [&](int at, const char* text) {
     return linkat(AT_FDCWD, from.c_str(), at, text, AT_SYMLINK_FOLLOW);
   });
-  return fault == Fault::none ? attributes_of(there.value.get()) : Done<Attributes>{fault, {}};
+  if (fault != Fault::none) return {fault, {}};
+  tree_.note(file, Kind::other, folder, name);
+  return attributes_of(there.value.get());
 }
 
 Fault LocalStore::remove(const Caller& caller, const Handle& folder, std::string_view name) {
@@ -317,9 +325,21 @@ Fault LocalStore::rename(const Caller& caller, const Handle& from, std::string_v
   const auto target = tree_.open(to);
   if (!target) return target.fault;
   const std::string there(new_name);
-  return act_at(caller, from, name, [&](int at, const char* text) {
+  const Fault fault = act_at(caller, from, name, [&](int at, const char* text) {
     return renameat2(at, text, target.value.get(), there.c_str(), flags_of(how));
   });
+  if (fault != Fault::none) return fault;
+  note_at(to, there);
+  if (how == Renaming::exchanges) note_at(from, std::string(name));
+  return fault;
+}
+
+void LocalStore::note_at(const Handle& folder, const std::string& name) const {
+  const auto there = tree_.open(folder);
+  if (!there) return;
+  const base::FileDescriptor file(openat(there.value.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const Done<Found> moved = file ? found(file.get()) : Done<Found>{Fault::stale, {}};
+  if (moved) tree_.note(moved.value.handle, moved.value.attributes.kind, folder, name);
 }
 
 // --- the disk

@@ -24,6 +24,8 @@ class LocalStore final : public Store {
                          std::span<std::byte> into) override;
   Done<std::size_t> write(const Caller& caller, const Handle& file, std::uint64_t offset,
                           std::span<const std::byte> data) override;
+  Done<std::size_t> append(const Caller& caller, const Handle& file,
+                           std::span<const std::byte> data) override;
   Done<Attributes> change(const Caller& caller, const Handle& file, const Changes& changes) override;
   Done<Found> create(const Caller& caller, const Handle& folder, std::string_view name, std::uint32_t mode,
                      bool fresh) override;
@@ -41,8 +43,12 @@ class LocalStore final : public Store {
   Done<Room> room() override;
 
  private:
+  Done<std::size_t> put(const Caller& caller, const Handle& file, int flags, std::uint64_t offset,
+                        std::span<const std::byte> data) const;
   Done<Found> found(int file) const;
-  Done<Found> found_at(const Caller& caller, int folder, const std::string& name) const;
+  Done<Found> found_at(const Caller& caller, const Handle& handle, int folder, const std::string& name) const;
+  // Something has come there under that name.
+  void note_at(const Handle& folder, const std::string& name) const;
   // Opens a file's data with these flags, as whoever may: its owner always may.
   Done<base::FileDescriptor> open_data(const Caller& caller, int file, int flags) const;
   // Opens the folder, and has `make` make `name` there, as the caller.

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <array>
@@ -23,13 +25,25 @@ constexpr std::array<long, 6> kOverNetworks = {NFS_SUPER_MAGIC,       SMB_SUPER_
                                                0xFE534D42 /* smb2 */, AFS_SUPER_MAGIC, FUSE_SUPER_MAGIC};
 
 // A kernel handle with its bytes behind it.
-struct KernelHandle {
-  file_handle head;
-  std::array<std::byte, Handle::kMost> bytes;
+class KernelHandle {
+ public:
+  KernelHandle() noexcept { get()->handle_bytes = Handle::kMost; }
+  file_handle* get() noexcept { return reinterpret_cast<file_handle*>(memory_.data()); }
+  file_handle* operator->() noexcept { return get(); }
+
+ private:
+  alignas(file_handle) std::array<std::byte, sizeof(file_handle) + Handle::kMost> memory_{};
 };
 
 Moment moment_of(const statx_timestamp& time) noexcept {
   return {.seconds = time.tv_sec, .nanoseconds = time.tv_nsec};
+}
+
+// Links have none, and what is neither file nor directory is nobody's to read.
+bool has_list(int file, std::uint32_t mode) {
+  if (!S_ISREG(mode) && !S_ISDIR(mode)) return false;
+  const std::string again = "/proc/self/fd/" + std::to_string(file);
+  return getxattr(again.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
 }
 
 Kind kind_of(std::uint32_t mode) noexcept {
@@ -40,7 +54,7 @@ Kind kind_of(std::uint32_t mode) noexcept {
 
 }  // namespace
 
-Done<Attributes> attributes_of(int file) noexcept {
+Done<Attributes> attributes_of(int file) {
   struct statx found;
   if (statx(file, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &found) != 0)
     return {fault_of(errno), {}};
@@ -53,6 +67,7 @@ Done<Attributes> attributes_of(int file) noexcept {
            .links = found.stx_nlink,
            .owner = found.stx_uid,
            .group = found.stx_gid,
+           .listed = has_list(file, found.stx_mode) ? 1u : 0u,
            .read = moment_of(found.stx_atime),
            .written = moment_of(found.stx_mtime),
            .changed = moment_of(found.stx_ctime)}};
@@ -61,14 +76,15 @@ Done<Attributes> attributes_of(int file) noexcept {
 LocalTree::LocalTree(const std::string& path, const base::SipHash::Key& key) : key_(key) {
   directory_.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory_) base::throw_system(("cannot serve " + path).c_str());
+  if (flock(directory_.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(ErrorCode::invalid_argument, path + " is served already, or locked by another process");
   struct statfs found;
   if (fstatfs(directory_.get(), &found) != 0) base::throw_system(("cannot look at " + path).c_str());
   if (std::ranges::find(kOverNetworks, static_cast<long>(found.f_type)) != kOverNetworks.end())
     throw Error(ErrorCode::invalid_argument,
                 path + " lies on a file system of another host, or in another program: serve it where it is");
-  KernelHandle kernel{};
-  kernel.head.handle_bytes = Handle::kMost;
-  if (name_to_handle_at(directory_.get(), "", &kernel.head, &mount_, AT_EMPTY_PATH) != 0) {
+  KernelHandle kernel;
+  if (name_to_handle_at(directory_.get(), "", kernel.get(), &mount_, AT_EMPTY_PATH) != 0) {
     if (errno == EOPNOTSUPP)
       throw Error(ErrorCode::invalid_argument, "the file system of " + path + " has no file handles");
     if (errno == EOVERFLOW)
@@ -79,9 +95,13 @@ LocalTree::LocalTree(const std::string& path, const base::SipHash::Key& key) : k
   const Done<Handle> root = handle_of(directory_.get());
   if (!root) base::throw_system(("cannot have a handle of " + path).c_str());
   root_ = root.value;
-  if (!open(root_))
-    throw Error(ErrorCode::not_permitted, "this process may not open files by their handles: serve " + path +
-                                              " as root (CAP_DAC_READ_SEARCH is wanted)");
+  const Done<base::FileDescriptor> again = open(root_);
+  if (again.fault == Fault::not_permitted) {
+    places_ = std::make_unique<Places>(directory_.get(), root_, [this](int file) { return handle_of(file); });
+  } else if (!again) {
+    throw Error(ErrorCode::system,
+                "cannot open " + path + " by its handle: " + hamlyn::files::text(again.fault));
+  }
 }
 
 std::uint64_t LocalTree::seal_of(const Handle& handle) const noexcept {
@@ -94,30 +114,34 @@ std::uint64_t LocalTree::seal_of(const Handle& handle) const noexcept {
 }
 
 Done<Handle> LocalTree::handle_of(int file) const noexcept {
-  KernelHandle kernel{};
-  kernel.head.handle_bytes = Handle::kMost;
+  KernelHandle kernel;
   int mount = 0;
-  if (name_to_handle_at(file, "", &kernel.head, &mount, AT_EMPTY_PATH) != 0) return {fault_of(errno), {}};
+  if (name_to_handle_at(file, "", kernel.get(), &mount, AT_EMPTY_PATH) != 0) return {fault_of(errno), {}};
   if (mount != mount_) return {Fault::cross_device, {}};
   Handle out;
-  out.kind = static_cast<std::uint16_t>(kernel.head.handle_type);
-  out.length = static_cast<std::uint16_t>(kernel.head.handle_bytes);
-  std::memcpy(out.bytes.data(), kernel.head.f_handle, kernel.head.handle_bytes);
+  out.kind = static_cast<std::uint16_t>(kernel->handle_type);
+  out.length = static_cast<std::uint16_t>(kernel->handle_bytes);
+  std::memcpy(out.bytes.data(), kernel->f_handle, kernel->handle_bytes);
   out.seal = seal_of(out);
   return {Fault::none, out};
 }
 
-Done<base::FileDescriptor> LocalTree::open(const Handle& handle) const noexcept {
+Done<base::FileDescriptor> LocalTree::open(const Handle& handle) const {
   if (handle.length == 0 || handle.length > Handle::kMost || handle.zero != 0 ||
       handle.seal != seal_of(handle))
     return {Fault::stale, {}};
-  KernelHandle kernel{};
-  kernel.head.handle_bytes = handle.length;
-  kernel.head.handle_type = handle.kind;
-  std::memcpy(kernel.head.f_handle, handle.bytes.data(), handle.length);
-  base::FileDescriptor file(open_by_handle_at(directory_.get(), &kernel.head, O_PATH | O_CLOEXEC));
+  if (places_ != nullptr) return places_->open(handle);
+  KernelHandle kernel;
+  kernel->handle_bytes = handle.length;
+  kernel->handle_type = handle.kind;
+  std::memcpy(kernel->f_handle, handle.bytes.data(), handle.length);
+  base::FileDescriptor file(open_by_handle_at(directory_.get(), kernel.get(), O_PATH | O_CLOEXEC));
   if (!file) return {fault_of(errno), {}};
   return {Fault::none, std::move(file)};
+}
+
+void LocalTree::note(const Handle& file, Kind kind, const Handle& folder, std::string_view name) const {
+  if (places_ != nullptr) places_->note(file, kind, folder, name);
 }
 
 }  // namespace hamlyn::internal_::files

@@ -2,31 +2,38 @@
 // Handles of a directory of a local file system, and what they open. The kernel's own handles are sealed
 // with the store's key, so that only what was found below the root is ever opened.
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/file_descriptor.h"
 #include "base/namespaces.h"
 #include "base/siphash.h"
-#include "files/attributes.h"
 #include "files/fault.h"
 #include "files/handle.h"
+#include "files/places.h"
+#include "files/values.h"
 
 namespace hamlyn::internal_::files {
 
-// Threads: any; nothing in it changes.
+// A process with the right to open files by the kernel's handles (CAP_DAC_READ_SEARCH) does so. Another one,
+// which serves its own user alone, finds them by their places (places.h).
+//
+// Threads: any.
 class LocalTree {
  public:
   // `key`: of the tree, secret and the same for ever. Throws Error: invalid_argument (no directory, a file
-  // system without handles or over a network, handles that are too long), not_permitted (this process may
-  // not open by handles), system.
+  // system without handles or over a network, handles that are too long, one that is served already), system.
   LocalTree(const std::string& path, const base::SipHash::Key& key);
 
   const Handle& root() const noexcept { return root_; }
   // The file of a handle, by which it can be named and opened again (O_PATH). stale: no handle of this tree,
   // or its file has gone.
-  Done<base::FileDescriptor> open(const Handle& handle) const noexcept;
+  Done<base::FileDescriptor> open(const Handle& handle) const;
   // The handle of an open file. cross_device: it is of another file system, mounted in the tree.
   Done<Handle> handle_of(int file) const noexcept;
+  // A file was found, or made, or has come there.
+  void note(const Handle& file, Kind kind, const Handle& folder, std::string_view name) const;
 
  private:
   std::uint64_t seal_of(const Handle& handle) const noexcept;
@@ -35,9 +42,10 @@ class LocalTree {
   base::FileDescriptor directory_;
   int mount_ = 0;  // the kernel's number of the root's mount
   Handle root_;
+  std::unique_ptr<Places> places_;  // null: by handles
 };
 
 // Attributes of an open file.
-Done<Attributes> attributes_of(int file) noexcept;
+Done<Attributes> attributes_of(int file);
 
 }  // namespace hamlyn::internal_::files

@@ -1,36 +1,67 @@
 #include "files/service.h"
 
-#include <algorithm>
-#include <cstring>
-#include <functional>
+#include <unistd.h>
 
-#include "base/byte_order.h"
-#include "base/siphash.h"
+#include <algorithm>
+#include <functional>
 
 namespace hamlyn::internal_::files {
 namespace {
 
-constexpr Caller kNobody{};  // whoever asks for no rights: the server itself
+constexpr Caller kItself{};                    // whoever asks for no rights: the server
+constexpr std::uint32_t kNobodysUser = 65534;  // of all hosts
 
-// Behind `used` bytes of entries, if it fits.
-bool append(FolderRecord& record, const Name& name) noexcept {
-  constexpr std::size_t kHead = 24;
-  const std::size_t bytes = (kHead + name.text.size() + 7) / 8 * 8;
-  if (record.used + bytes > record.entries.size()) return false;
-  std::byte* const at = record.entries.data() + record.used;
-  base::store_little(at, name.inode);
-  base::store_little(at + 8, name.cookie);
-  base::store_little(at + 16, static_cast<std::uint32_t>(name.kind));
-  base::store_little(at + 20, static_cast<std::uint32_t>(name.text.size()));
-  std::memcpy(at + kHead, name.text.data(), name.text.size());
-  record.used += static_cast<std::uint32_t>(bytes);
-  return true;
+}  // namespace
+
+namespace {
+
+constexpr std::uint32_t kBillion = 1'000'000'000;
+
+std::optional<Changes::Time> time_of(std::uint32_t which, std::uint32_t moment, std::uint32_t now,
+                                     const Moment& wanted) noexcept {
+  if ((which & now) != 0) return Changes::Time{.now = true};
+  if ((which & moment) != 0) return Changes::Time{.moment = wanted};
+  return std::nullopt;
 }
 
 }  // namespace
 
+Wanted wanted(const Changes& changes) noexcept {
+  Wanted out;
+  const auto take = [&](std::uint32_t bit, const auto& from, auto& to) {
+    if (from) out.which |= bit, to = *from;
+  };
+  const auto take_time = [&](std::uint32_t bit, std::uint32_t now, const auto& from, Moment& to) {
+    if (from) out.which |= from->now ? now : bit, to = from->moment;
+  };
+  take(Wanted::kMode, changes.mode, out.mode);
+  take(Wanted::kOwner, changes.owner, out.owner);
+  take(Wanted::kGroup, changes.group, out.group);
+  take(Wanted::kSize, changes.size, out.size);
+  take_time(Wanted::kRead, Wanted::kReadNow, changes.read, out.read);
+  take_time(Wanted::kWritten, Wanted::kWrittenNow, changes.written, out.written);
+  return out;
+}
+
+std::optional<Changes> changes(const Wanted& wanted) noexcept {
+  if (wanted.which > 2 * Wanted::kWrittenNow - 1 || wanted.read.nanoseconds >= kBillion ||
+      wanted.written.nanoseconds >= kBillion)
+    return std::nullopt;
+  const auto given = [&](std::uint32_t bit, auto value) {
+    return (wanted.which & bit) != 0 ? std::optional(value) : std::nullopt;
+  };
+  return Changes{.mode = given(Wanted::kMode, wanted.mode),
+                 .owner = given(Wanted::kOwner, wanted.owner),
+                 .group = given(Wanted::kGroup, wanted.group),
+                 .size = given(Wanted::kSize, wanted.size),
+                 .read = time_of(wanted.which, Wanted::kRead, Wanted::kReadNow, wanted.read),
+                 .written = time_of(wanted.which, Wanted::kWritten, Wanted::kWrittenNow, wanted.written)};
+}
+
 struct Service::Who {
-  Who(const GroupsOf& groups_of, std::uint32_t user) : groups(groups_of(user)) {
+  Who(const Service& service, std::uint32_t user) {
+    if (service.squashes_root_ && user == 0) user = kNobodysUser;
+    groups = service.groups_of_(user);
     caller.user = user;
     if (groups.empty()) return;
     caller.group = groups.front();
@@ -61,9 +92,7 @@ class Service::Finding {
 
 class Service::Changing {
  public:
-  // `forget` takes out what the change concerns.
-  template <class Forget>
-  Changing(Service& service, std::initializer_list<Handle> files, Forget forget) : service_(service) {
+  Changing(Service& service, std::initializer_list<Handle> files) : service_(service) {
     const std::lock_guard guard(service.mutex_);
     for (const Handle& file : files) {
       Stripe& stripe = service.stripe_of(file);
@@ -71,7 +100,16 @@ class Service::Changing {
       ++stripe.under_way;
       stripes_.push_back(&stripe);
     }
-    forget(service.areas_);
+  }
+  // `forget` takes out what the change concerns.
+  template <class Forget>
+  Changing(Service& service, std::initializer_list<Handle> files, Forget forget) : Changing(service, files) {
+    take_out(forget);
+  }
+  template <class Forget>
+  void take_out(Forget forget) {
+    const std::lock_guard guard(service_.mutex_);
+    forget(service_.areas_);
   }
   ~Changing() {
     const std::lock_guard guard(service_.mutex_);
@@ -85,14 +123,24 @@ class Service::Changing {
   std::vector<Stripe*> stripes_;
 };
 
-Service::Service(Store& store, AreaWriter& areas, GroupsOf groups_of)
-    : store_(store), areas_(areas), groups_of_(std::move(groups_of)) {}
+Service::Service(Store& store, AreaWriter& areas, const Ticket& ticket, GroupsOf groups_of,
+                 bool squashes_root)
+    : store_(store),
+      areas_(areas),
+      ticket_(ticket),
+      groups_of_(std::move(groups_of)),
+      squashes_root_(squashes_root) {}
 
 Service::Stripe& Service::stripe_of(const Handle& file) noexcept { return stripes_[file.seal % kStripes]; }
 
 // --- what is missing
 
-Handle Service::root() { return store_.root(); }
+About Service::about() {
+  return {
+      .root = store_.root(), .user = geteuid(), .squashes_root = squashes_root_ ? 1u : 0u, .areas = ticket_};
+}
+
+std::vector<std::uint32_t> Service::groups(std::uint32_t user) { return Who(*this, user).groups; }
 
 void Service::show_attributes(const Handle& file) {
   Finding finding(*this, file);
@@ -101,7 +149,7 @@ void Service::show_attributes(const Handle& file) {
 }
 
 FoundAnswer Service::look_up(std::uint32_t user, const Handle& folder, std::string_view name) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   Finding finding(*this, folder);
   const Done<Found> done = store_.look_up(who.caller, folder, name);
   if (done || done.fault == Fault::no_entry)
@@ -125,11 +173,11 @@ TextAnswer Service::read_link(const Handle& link) {
 }
 
 FolderAnswer Service::folder(std::uint32_t user, const Handle& folder, std::uint64_t cookie) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   FolderAnswer answer;
   Finding finding(*this, folder);
-  const Done<bool> done =
-      store_.list(who.caller, folder, cookie, [&](const Name& each) { return append(answer.record, each); });
+  const Done<bool> done = store_.list(who.caller, folder, cookie,
+                                      [&](const Name& each) { return files::append(answer.record, each); });
   answer.fault = done.fault;
   answer.record.last = done.value ? 1 : 0;
   if (done) finding.put([&](AreaWriter& areas) { areas.folder({folder, cookie}, answer.record); });
@@ -137,7 +185,7 @@ FolderAnswer Service::folder(std::uint32_t user, const Handle& folder, std::uint
 }
 
 CountAnswer Service::load(std::uint32_t user, const Handle& file, std::uint64_t block) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   std::vector<std::byte> bytes(kBlock);
   Finding finding(*this, file);
   const Done<std::size_t> done = store_.read(who.caller, file, block * kBlock, bytes);
@@ -148,12 +196,13 @@ CountAnswer Service::load(std::uint32_t user, const Handle& file, std::uint64_t 
 
 BytesAnswer Service::read(std::uint32_t user, const Handle& file, std::uint64_t offset,
                           std::uint32_t length) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   BytesAnswer answer;
-  answer.bytes.resize(std::min<std::size_t>(length, kBlock / 2));
-  const Done<std::size_t> done = store_.read(who.caller, file, offset, answer.bytes);
-  answer.fault = done.fault;
-  answer.bytes.resize(done.value);
+  auto& [fault, bytes] = answer;
+  bytes.resize(std::min<std::size_t>(length, kBlock / 2));
+  const Done<std::size_t> done = store_.read(who.caller, file, offset, bytes);
+  fault = done.fault;
+  bytes.resize(done.value);
   return answer;
 }
 
@@ -166,26 +215,43 @@ RoomAnswer Service::room() {
 
 CountAnswer Service::write(std::uint32_t user, const Handle& file, std::uint64_t offset,
                            std::span<const std::byte> data) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
+  Changing changing(*this, {file});
+  // From here on nothing of the file is put into the areas: what is seen of its end is true of them.
   const Done<Attributes> before = store_.attributes(file);
   if (!before) return {before.fault, 0};
-  // A write behind the end lengthens the block where the end was, too.
-  const std::uint64_t first = std::min(offset, before.value.size) / kBlock;
-  const Changing changing(*this, {file}, [&](AreaWriter& areas) {
+  changing.take_out([&](AreaWriter& areas) {
     areas.forget_attributes(file);
+    // A write behind the end lengthens the block where the end was, too.
+    const std::uint64_t first = std::min(offset, before.value.size) / kBlock;
     areas.forget_data(file, first, (offset + data.size()) / kBlock);
   });
   const Done<std::size_t> done = store_.write(who.caller, file, offset, data);
   return {done.value != 0 ? Fault::none : done.fault, done.value};
 }
 
-AttributesAnswer Service::change(std::uint32_t user, const Handle& file, const Changes& changes) {
-  const Who who(groups_of_, user);
+CountAnswer Service::append(std::uint32_t user, const Handle& file, std::span<const std::byte> data) {
+  const Who who(*this, user);
+  Changing changing(*this, {file});
+  const Done<Attributes> before = store_.attributes(file);
+  if (!before) return {before.fault, 0};
+  changing.take_out([&](AreaWriter& areas) {
+    areas.forget_attributes(file);
+    areas.forget_data(file, before.value.size / kBlock, ~std::uint64_t{0});
+  });
+  const Done<std::size_t> done = store_.append(who.caller, file, data);
+  return {done.value != 0 ? Fault::none : done.fault, done.value};
+}
+
+AttributesAnswer Service::change(std::uint32_t user, const Handle& file, const Wanted& wanted) {
+  const std::optional<Changes> all = changes(wanted);
+  if (!all) return {Fault::invalid, {}};
+  const Who who(*this, user);
   const Changing changing(*this, {file}, [&](AreaWriter& areas) {
     areas.forget_attributes(file);
-    if (changes.size) areas.forget_data(file, 0, ~std::uint64_t{0});
+    if (all->size) areas.forget_data(file, 0, ~std::uint64_t{0});
   });
-  const Done<Attributes> done = store_.change(who.caller, file, changes);
+  const Done<Attributes> done = store_.change(who.caller, file, *all);
   return {done.fault, done.value};
 }
 
@@ -205,25 +271,25 @@ FoundAnswer Service::make(const Handle& folder, std::string_view name, Make make
 
 FoundAnswer Service::create(std::uint32_t user, const Handle& folder, std::string_view name,
                             std::uint32_t mode, bool fresh) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   return make(folder, name, [&] { return store_.create(who.caller, folder, name, mode, fresh); });
 }
 
 FoundAnswer Service::make_directory(std::uint32_t user, const Handle& folder, std::string_view name,
                                     std::uint32_t mode) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   return make(folder, name, [&] { return store_.make_directory(who.caller, folder, name, mode); });
 }
 
 FoundAnswer Service::make_symbolic_link(std::uint32_t user, const Handle& folder, std::string_view name,
                                         std::string_view target) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   return make(folder, name, [&] { return store_.make_symbolic_link(who.caller, folder, name, target); });
 }
 
 AttributesAnswer Service::link(std::uint32_t user, const Handle& file, const Handle& folder,
                                std::string_view name) {
-  const Who who(groups_of_, user);
+  const Who who(*this, user);
   const Changing changing(*this, {file, folder}, [&](AreaWriter& areas) {
     areas.forget_name(folder, name);
     areas.forget_attributes(folder);
@@ -235,8 +301,8 @@ AttributesAnswer Service::link(std::uint32_t user, const Handle& file, const Han
 }
 
 Fault Service::take_out(std::uint32_t user, const Handle& folder, std::string_view name, bool directory) {
-  const Who who(groups_of_, user);
-  const Handle file = store_.look_up(kNobody, folder, name).value.handle;
+  const Who who(*this, user);
+  const Handle file = store_.look_up(kItself, folder, name).value.handle;
   const Changing changing(*this, {file, folder}, [&](AreaWriter& areas) {
     areas.forget_name(folder, name);
     areas.forget_attributes(folder);
@@ -259,9 +325,9 @@ Fault Service::remove_directory(std::uint32_t user, const Handle& folder, std::s
 // Whoever is moved, and whoever it takes the place of, have other attributes then.
 Fault Service::rename(std::uint32_t user, const Handle& from, std::string_view name, const Handle& to,
                       std::string_view new_name, Renaming how) {
-  const Who who(groups_of_, user);
-  const Handle moved = store_.look_up(kNobody, from, name).value.handle;
-  const Handle replaced = store_.look_up(kNobody, to, new_name).value.handle;
+  const Who who(*this, user);
+  const Handle moved = store_.look_up(kItself, from, name).value.handle;
+  const Handle replaced = store_.look_up(kItself, to, new_name).value.handle;
   const Changing changing(*this, {from, to, moved, replaced}, [&](AreaWriter& areas) {
     areas.forget_name(from, name);
     areas.forget_name(to, new_name);

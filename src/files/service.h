@@ -14,14 +14,18 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/namespaces.h"
 #include "files/area_writer.h"
 #include "files/store.h"
+#include "hamlyn/rpc/listing.h"
+#include "hamlyn/values/ticket.h"
 
 namespace hamlyn::internal_::files {
 
@@ -40,10 +44,7 @@ struct CountAnswer {
   Fault fault = Fault::none;
   std::uint64_t count = 0;
 };
-struct TextAnswer {
-  Fault fault = Fault::none;
-  std::string text;
-};
+using TextAnswer = std::pair<Fault, std::string>;
 struct FolderAnswer {
   Fault fault = Fault::none;
   FolderRecord record;
@@ -52,16 +53,36 @@ struct RoomAnswer {
   Fault fault = Fault::none;
   Room room;
 };
-struct BytesAnswer {
-  Fault fault = Fault::none;
-  std::vector<std::byte> bytes;
+using BytesAnswer = std::pair<Fault, std::vector<std::byte>>;
+// Changes as they travel: those whose bit is in `which`.
+struct Wanted {
+  static constexpr std::uint32_t kMode = 1, kOwner = 2, kGroup = 4, kSize = 8, kRead = 16, kReadNow = 32,
+                                 kWritten = 64, kWrittenNow = 128;
+  std::uint32_t which = 0;
+  std::uint32_t mode = 0, owner = 0, group = 0;
+  std::uint64_t size = 0;
+  Moment read, written;
+};
+Wanted wanted(const Changes& changes) noexcept;
+// Nothing: bits that mean nothing, or a moment with a billion nanoseconds.
+std::optional<Changes> changes(const Wanted& wanted) noexcept;
+// What a clerk asks first.
+struct About {
+  Handle root;
+  std::uint32_t user = 0;           // the service's own
+  std::uint32_t squashes_root = 0;  // 1: the superuser of a clerk's host is nobody here
+  Ticket areas;                     // of the segment where they stand
 };
 
 class Service {
  public:
-  Service(Store& store, AreaWriter& areas, GroupsOf groups_of);
+  // `squashes_root`: whoever asks for the superuser asks for nobody.
+  Service(Store& store, AreaWriter& areas, const Ticket& ticket, GroupsOf groups_of,
+          bool squashes_root = false);
 
-  Handle root();
+  About about();
+  // Of a user, of which the clerk asks for the rights; the first is the user's own group.
+  std::vector<std::uint32_t> groups(std::uint32_t user);
   FoundAnswer look_up(std::uint32_t user, const Handle& folder, std::string_view name);
   AttributesAnswer attributes(const Handle& file);
   TextAnswer read_link(const Handle& link);
@@ -73,7 +94,9 @@ class Service {
   BytesAnswer read(std::uint32_t user, const Handle& file, std::uint64_t offset, std::uint32_t length);
   CountAnswer write(std::uint32_t user, const Handle& file, std::uint64_t offset,
                     std::span<const std::byte> data);
-  AttributesAnswer change(std::uint32_t user, const Handle& file, const Changes& changes);
+  // Writes where the file ends then.
+  CountAnswer append(std::uint32_t user, const Handle& file, std::span<const std::byte> data);
+  AttributesAnswer change(std::uint32_t user, const Handle& file, const Wanted& wanted);
   FoundAnswer create(std::uint32_t user, const Handle& folder, std::string_view name, std::uint32_t mode,
                      bool fresh);
   FoundAnswer make_directory(std::uint32_t user, const Handle& folder, std::string_view name,
@@ -110,9 +133,14 @@ class Service {
 
   Store& store_;
   AreaWriter& areas_;
+  const Ticket ticket_;
   GroupsOf groups_of_;
+  bool squashes_root_;
   std::mutex mutex_;  // guards the areas and the stripes
   std::array<Stripe, kStripes> stripes_;
 };
+
+HAMLYN_RPC(Service, about, groups, look_up, attributes, read_link, folder, load, read, write, append, change,
+           create, make_directory, make_symbolic_link, link, remove, remove_directory, rename, sync, room)
 
 }  // namespace hamlyn::internal_::files

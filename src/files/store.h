@@ -1,6 +1,7 @@
 #pragma once
-// A tree of files as the server has it. The server's machine is written against this; on a host it is a
-// directory of a local file system (local_store.h), in simulation a tree in memory.
+// A tree of files: what the server has, and what a clerk gives. On the server's host a directory of a local
+// file system is one (local_store.h), in simulation a tree in memory, and for who reads and writes a clerk
+// (clerk.h).
 //
 // Rights are the caller's: each call is made as that user with these groups would make it on the server's
 // host. Names are judged here: what is empty, longer than 255 bytes, "." or "..", or has a '/' or a 0 in it
@@ -9,15 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/namespaces.h"
-#include "files/attributes.h"
 #include "files/fault.h"
 #include "files/handle.h"
+#include "files/values.h"
 
 namespace hamlyn::internal_::files {
 
@@ -42,27 +42,6 @@ struct Name {
   Kind kind = Kind::other;
 };
 
-// What is to be set; the rest stays. `now`: the server's time.
-struct Changes {
-  struct Time {
-    bool now = false;
-    Moment moment = {};
-  };
-  std::optional<std::uint32_t> mode = {}, owner = {}, group = {};
-  std::optional<std::uint64_t> size = {};
-  std::optional<Time> read = {}, written = {};
-};
-
-// How rename treats a name that is there already.
-enum class Renaming : std::uint8_t { replaces, refuses, exchanges };
-
-// Room of the file system.
-struct Room {
-  std::uint64_t block = 0;  // bytes of one
-  std::uint64_t blocks = 0, free = 0, available = 0;
-  std::uint64_t files = 0, files_free = 0;
-};
-
 class Store {
  public:
   virtual ~Store() = default;
@@ -79,6 +58,9 @@ class Store {
                                  std::span<std::byte> into) = 0;
   virtual Done<std::size_t> write(const Caller& caller, const Handle& file, std::uint64_t offset,
                                   std::span<const std::byte> data) = 0;
+  // Writes where the file ends then, whoever else appends. Of more bytes than fit a part may be done.
+  virtual Done<std::size_t> append(const Caller& caller, const Handle& file,
+                                   std::span<const std::byte> data) = 0;
   virtual Done<Attributes> change(const Caller& caller, const Handle& file, const Changes& changes) = 0;
   // Makes a file. `fresh`: none of that name may be there; else what is there is given.
   virtual Done<Found> create(const Caller& caller, const Handle& folder, std::string_view name,

@@ -124,6 +124,64 @@ void add_calls(CLI::App& app, CallsOptions& options) {
   command.footer(kExitCodes);
 }
 
+void add_serve(CLI::App& app, ServeOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("serve", "Serve a directory of this host as a shared tree of files");
+  command.add_option("directory", options.directory, "What to serve; nobody else may change it meanwhile")
+      ->type_name("DIR")
+      ->required()
+      ->check(not_empty());
+  command.add_option("--name", options.name, "The name it is found by: 1 to 64 of A-Z a-z 0-9 . _ -")
+      ->type_name("NAME")
+      ->required();
+  command
+      .add_option("--state", options.state, "Where the tree's key is kept; by default in this user's state")
+      ->type_name("FOLDER")
+      ->check(not_empty());
+  command.add_flag("--squash-root", options.squash_root, "The superuser of a client's host is nobody here");
+  command.add_flag("--trusted-network", options.trusted_network,
+                   "As the superuser, serve other hosts, too: nothing is encrypted or authenticated there");
+  command.add_option("--data", options.data, "Data that clients find without the server, 256 MiB by default")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  command.add_option("--threads", options.threads, "That serve; by default one for each processor, 2 to 8")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 256u));
+  add_node_option(command, options.node);
+  command.add_flag("--json", options.json, "Print one JSON object when it serves");
+  command.footer(
+      std::string("It serves until it is interrupted. The superuser's acts for each user; any other "
+                  "one\nfor its own user alone.\n") +
+      kExitCodes);
+}
+
+void add_files(CLI::App& app, FilesOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("files", "Look into a tree that 'hamlyn serve' serves, or change it");
+  command.add_option("name", options.name, "The name that the tree is served under")
+      ->type_name("NAME")
+      ->required();
+  command
+      .add_option(
+          "action", options.action,
+          "ls [PATH], cat PATH, put FILE PATH ('-': standard input), stat PATH, df, mkdir PATH, rm PATH, "
+          "mv PATH PATH")
+      ->type_name("ACTION")
+      ->required();
+  command.add_option("paths", options.paths, "What it is done to, from the tree's root on")
+      ->type_name("PATH");
+  command.add_flag("-l", options.all, "ls: with kind, mode, owner, group, size and time (UTC)");
+  command
+      .add_option_function<double>(
+          "--timeout", [&options](double seconds) { options.timeout = milliseconds(seconds); },
+          "Never wait longer than this for the server; 5 by default")
+      ->type_name("SECONDS")
+      ->check(between(0, 1e9));
+  add_node_option(command, options.node);
+  command.add_flag("--json", options.json, "ls, stat, df: print JSON");
+  command.footer(kExitCodes);
+}
+
 void add_run(CLI::App& app, RunOptions& options) {
   CLI::App& command =
       *app.add_subcommand("run", "Start 'PROGRAM [ARGUMENTS...]', behind the options, as the ranks of a job");
@@ -236,6 +294,8 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   add_node(app, out.node);
   add_top(app, out.top);
   add_calls(app, out.calls);
+  add_serve(app, out.serve);
+  add_files(app, out.files);
   add_run(app, out.run);
   add_doctor(app, out.doctor);
 #ifdef HAMLYN_WITH_PERF

@@ -4,6 +4,7 @@
 
 #include "tool/doctor.h"
 #include "tool/ending.h"
+#include "tool/files/options.h"
 #include "tool/options.h"
 #include "tool/perf/logp/logp.h"
 #include "tool/perf/perf.h"
@@ -19,6 +20,8 @@ struct CommandLine {
   NodeOptions node;
   TopOptions top;
   CallsOptions calls;
+  ServeOptions serve;
+  FilesOptions files;
   RunOptions run;
   DoctorOptions doctor;
   PerfOptions perf;

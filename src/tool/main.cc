@@ -17,6 +17,8 @@ int run(const CommandLine& line) {
   if (command == "node") run_node(line.node);
   if (command == "top") run_top(line.top);
   if (command == "calls") run_calls(line.calls);
+  if (command == "serve") run_serve(line.serve);
+  if (command == "files") run_files(line.files);
   if (command == "run") return run_job(line.run);
   if (command == "doctor") return run_doctor(line.doctor);
 #ifdef HAMLYN_WITH_PERF

@@ -94,8 +94,9 @@ TEST_F(LocalStoreTest, keeps_a_handle_whatever_the_file_is_called) {
   EXPECT_EQ(text_of(file), "what stands in it");
   EXPECT_EQ(store->look_up(kRoot, store->root(), "one").fault, Fault::no_entry);
   EXPECT_EQ(store->look_up(kRoot, at("below"), "two").value.handle, file);
-  const LocalStore again(folder.path(), kKey);
-  EXPECT_EQ(again.root(), store->root()) << "and whoever serves it";
+  const Handle root = store->root();
+  store.reset();
+  EXPECT_EQ(LocalStore(folder.path(), kKey).root(), root) << "and whoever serves it";
 }
 
 TEST_F(LocalStoreTest, has_a_stale_handle_once_the_file_has_gone) {
@@ -120,9 +121,8 @@ TEST_F(LocalStoreTest, opens_no_handle_that_it_has_not_given) {
   EXPECT_EQ(store->attributes({}).fault, Fault::stale);
   Folder elsewhere;
   write_file(elsewhere / "two", "outside");
-  const LocalStore other(elsewhere.path(), {17, 43});
-  const Handle outside =
-      LocalStore(elsewhere.path(), {17, 43}).look_up(kRoot, other.root(), "two").value.handle;
+  LocalStore other(elsewhere.path(), {17, 43});
+  const Handle outside = other.look_up(kRoot, other.root(), "two").value.handle;
   EXPECT_EQ(store->attributes(outside).fault, Fault::stale) << "another tree, another key";
 }
 
@@ -334,7 +334,8 @@ TEST_F(LocalStoreTest, lets_nobody_do_what_the_kernel_does_not) {
     fs::create_directory(folder / name);
     write_file(inside, "x");
     const auto own = [&](const fs::path& path, unsigned mode) {
-      ASSERT_EQ(chown(path.c_str(), 1000 + one_of(4), 50 + one_of(3)), 0);
+      ASSERT_EQ(chown(path.c_str(), static_cast<uid_t>(1000 + one_of(4)), static_cast<gid_t>(50 + one_of(3))),
+                0);
       ASSERT_EQ(chmod(path.c_str(), mode), 0);
     };
     own(inside, random() & 0777u);

@@ -14,7 +14,7 @@ import tree
 
 # What a layer may include besides its own files. A folder of public headers is a layer, too: it includes no private header, and
 # none of a folder above it. The layers that implement it include it.
-PUBLIC = ("hamlyn/values", "hamlyn/core", "hamlyn/protocols", "hamlyn/segment", "hamlyn/rpc", "hamlyn/job", "hamlyn/splitc", "hamlyn/vi", "hamlyn/am", "hamlyn/c")
+PUBLIC = ("hamlyn/values", "hamlyn/core", "hamlyn/protocols", "hamlyn/segment", "hamlyn/rpc", "hamlyn/job", "hamlyn/splitc", "hamlyn/vi", "hamlyn/am", "hamlyn/files", "hamlyn/c")
 MAY_INCLUDE = {
     "hamlyn/values": set(),
     "hamlyn/core": {"hamlyn/values"},
@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "hamlyn/splitc": {"hamlyn/values", "hamlyn/core", "hamlyn/job"},
     "hamlyn/vi": {"hamlyn/values", "hamlyn/core"},
     "hamlyn/am": {"hamlyn/values", "hamlyn/core"},
+    "hamlyn/files": {"hamlyn/values", "hamlyn/core"},
     "hamlyn/c": set(),
     "hamlyn": set(PUBLIC),  # hamlyn/hamlyn.h, which has all of them
     "base": {"hamlyn/values"},
@@ -39,15 +40,16 @@ MAY_INCLUDE = {
     "splitc": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "hamlyn/job", "hamlyn/splitc", "hamlyn", "base", "library", "segment", "job", "vi"},  # hamlyn: hamlyn/splitc.h
     "vi": {"hamlyn/values", "hamlyn/core", "hamlyn/vi", "include", "base", "library", "protocols"},  # include: vipl.h
     "am": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn/vi", "hamlyn/am", "include", "base", "library", "protocols", "job", "vi"},  # include: am.h
+    "files": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "hamlyn/rpc", "hamlyn/files", "hamlyn", "base", "library", "node", "rpc", "segment"},  # hamlyn: hamlyn/rpc.h
     "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
     "daemon": {"hamlyn/values", "base", "node", "segment"},
     "c": {*PUBLIC, "hamlyn", "base", "job", "library", "protocols", "rpc", "segment", "splitc"},
-    "tool": {*PUBLIC, "hamlyn", "base", "node", "library", "protocols", "segment", "rpc", "job", "splitc", "vi", "am"},
+    "tool": {*PUBLIC, "hamlyn", "base", "node", "library", "protocols", "segment", "rpc", "job", "splitc", "vi", "am", "files"},
     "examples": {*PUBLIC, "hamlyn", "include"},  # what a user could write
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "rpc", "job", "vi", "splitc", "am", "daemon", "c", "tool")
+LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "rpc", "job", "vi", "splitc", "am", "files", "daemon", "c", "tool")
 # Headers of the library that only the library itself includes: the layers above wait by library/wait/waiting.h. Beside it the simulation
 # does, which stands in the place of the control thread, and a meter of what a refusal costs.
 ENGINE = "src/library/engine.h"
@@ -56,12 +58,12 @@ ENGINES_OWN = ("src/library/", "src/simulation/host/", "src/tool/perf/our_refusa
 PART = re.compile(r"src/node/(\w+)/")
 NODE_PARTS = {"client": {"client"}, "mind": {"client", "mind", "cluster"}, "cluster": {"client", "mind", "cluster"},
               "server": {"client", "mind", "cluster", "server"}}
-PROCESS = ("library", "protocols", "rpc", "job", "splitc", "vi", "am", "tool")  # layers of a process, which knows the client's part alone
+PROCESS = ("library", "protocols", "rpc", "job", "splitc", "vi", "am", "files", "tool")  # layers of a process, which knows the client's part alone
 # Tests and benchmarks look at every layer, but nobody looks at them.
 OUTSIDE = ("test", "bench")
 # The namespaces that a public header may open, a family's own among them: a user who says `using namespace hamlyn` may use each
 # other word.
-OPENED = re.compile(r"^\s*(?:inline )?namespace (?!hamlyn\b|internal_\b|rpc \{|vi \{|am \{)(\w+)[\w:]* \{|^namespace hamlyn::(?!internal_\b|splitc \{)(\w+)", re.MULTILINE)
+OPENED = re.compile(r"^\s*(?:inline )?namespace (?!hamlyn\b|internal_\b|rpc \{|vi \{|am \{|files \{)(\w+)[\w:]* \{|^namespace hamlyn::(?!internal_\b|splitc \{)(\w+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # A cast from Link to a fabric's own link: with one more kind of link it would be undefined.
 CAST = re.compile(r"\b(?:static|dynamic|reinterpret)(?:_pointer)?_cast<\s*(?:const\s+)?(?:\w+::)*(?!Link\b)(\w+Link)\b|\b(?:bit|any)_cast<[^>]*?(\w+Link)\s*\*")
