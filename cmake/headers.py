@@ -9,7 +9,7 @@ FOLDER = ROOT / "include/hamlyn"
 def page_of(header):
     """The name of a header's page, of a path below FOLDER without its ending: the C interface and calls have names of other layers again."""
     folder, _, name = header.rpartition("/")
-    return f"{folder}_{name}" if folder in ("c", "rpc", "splitc", "vi") and name != "rr" else name
+    return f"{folder}_{name}" if folder in ("c", "rpc", "splitc", "vi", "files") and name != "rr" else name
 
 
 HEADERS = {page_of(name): name for name in sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.h"))}
@@ -146,7 +146,7 @@ def read(path):
     end = next(at for at, line in enumerate(lines) if not line.startswith(("//", "#pragma")))
     intro = "\n".join(said(line) for line in lines[1:end])
     lines = lines[end:]
-    return intro, scope(line for line in lines if not re.match(r"(\}  // )?namespace (hamlyn|hamlyn::splitc|rpc|vi)( \{)?$", line))
+    return intro, scope(line for line in lines if not re.match(r"(\}  // )?namespace (hamlyn|hamlyn::splitc|rpc|vi|files)( \{)?$", line))
 
 
 def explained(item, outer):

@@ -75,7 +75,7 @@ struct DataKey {
 
   friend auto operator<=>(const DataKey&, const DataKey&) = default;
 };
-// What a frame holds.
+// Says what a frame holds.
 struct FrameRecord {
   Handle file;
   std::uint64_t block = 0;
@@ -121,7 +121,7 @@ std::uint64_t bytes_of(const AreasHeader& header) noexcept;
 const char* invalid(const AreasHeader& header, std::uint64_t bytes) noexcept;
 
 NameKey name_key(const Handle& folder, std::string_view name, std::uint64_t salt) noexcept;
-// Of a page of a block, of which file and where: a page that stands in another frame does not fit.
+// Checks a page of a block, of which file and where: a page that stands in another frame does not fit.
 std::uint64_t check_of_page(const DataKey& key, std::size_t page,
                             std::span<const std::byte, kPage> bytes) noexcept;
 

@@ -229,7 +229,7 @@ Fault Clerk::judge_caller(const Caller& caller, const Handle& file, Kind kind, R
   by_server = known.value.listed != 0;
   if (by_server) return Fault::none;
   const Who who(*this, caller);
-  // Whoever has made a file reads and writes what it has open, whatever the mode says.
+  // The owner reads and writes what it has open, whatever the mode says.
   if (kind == Kind::file && who.caller.user == known.value.owner) return Fault::none;
   return may(who.caller, known.value, right) ? Fault::none : Fault::access_denied;
 }

@@ -38,7 +38,7 @@ class Clerk final : public Store {
     std::chrono::milliseconds timeout{5000};  // to find the server at first
     std::chrono::milliseconds time{30000};    // of an operation
   };
-  // What was done without the server, and what was asked of it.
+  // Looks that found it in the areas, and calls of the server.
   struct Counts {
     std::uint64_t found = 0, asked = 0;
   };
@@ -91,12 +91,12 @@ class Clerk final : public Store {
   Look session(library::Deadline deadline);
   // Throws Error: why there is none.
   Look open_session(library::Deadline deadline);
-  // It has failed: the next one is another.
+  // Drops one that has failed: the next one is another.
   void give_up(const Look& session);
-  // What the server answers; a fault of the clerk's own if it does not.
+  // Returns what the server answers; a fault of the clerk's own if it does not.
   template <auto kFunction, class Answer, class... Arguments>
   Done<Answer> ask(Again again, const Arguments&... arguments);
-  // The same of answers that have a fault, and a member with what they give.
+  // As `ask`, for answers that have a fault, and a member with what they give.
   template <auto kFunction, class Answer, class Value, class... Arguments>
   Done<Value> ask_for(Again again, Value Answer::*member, const Arguments&... arguments);
   template <auto kFunction, class... Arguments>

@@ -1,5 +1,5 @@
 #pragma once
-// What names a file between clerk and server (paper 4, section 7.4.1): a file keeps its handle while it is
+// Names a file between clerk and server (paper 4, section 7.4.1): a file keeps its handle while it is
 // there, whatever it is called; a file that comes later with its inode number has another one.
 #include <array>
 #include <compare>

@@ -124,7 +124,7 @@ Done<std::string> LocalStore::read_link(const Handle& link) {
   if (!there) return {there.fault, {}};
   std::array<char, PATH_MAX> target;
   const ssize_t length = readlinkat(there.value.get(), "", target.data(), target.size());
-  // Of a file that is no link the kernel says that there is none.
+  // The kernel says of a file that is no link that there is none.
   if (length < 0) return {errno == ENOENT ? Fault::invalid : fault_now(), {}};
   return {Fault::none, std::string(target.data(), static_cast<std::size_t>(length))};
 }
@@ -267,7 +267,7 @@ Done<Found> LocalStore::make_at(const Caller& caller, const Handle& folder, std:
   return found_at(caller, folder, there.value.get(), std::string(name));
 }
 
-// What is there may go between two looks: then it is made after all.
+// The file that is there may go between two looks: then it is made after all.
 Done<Found> LocalStore::create(const Caller& caller, const Handle& folder, std::string_view name,
                                std::uint32_t mode, bool fresh) {
   const auto make = [&](int at, const char* text) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a file's owner, group and mode let a caller do, as the server's kernel would judge it. A file with an
+// Judges what a file's owner, group and mode let a caller do, as the server's kernel does. A file with an
 // access control list (Attributes::listed) is judged by the server alone.
 #include <cstdint>
 

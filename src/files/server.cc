@@ -122,7 +122,7 @@ Server::Server(Interface& interface, const std::string& directory, std::string_v
 
 Server::~Server() = default;
 
-// What a user makes has the mode that it asked for: a thread that serves has a mask of its own.
+// Files have the mode that their makers ask for: a thread that serves has a mask of its own.
 Status Server::run() noexcept {
   if (library::simulation == nullptr && unshare(CLONE_FS) == 0) umask(0);
   return inside_->server.run();

@@ -322,7 +322,7 @@ Fault Service::remove_directory(std::uint32_t user, const Handle& folder, std::s
   return take_out(user, folder, name, true);
 }
 
-// Whoever is moved, and whoever it takes the place of, have other attributes then.
+// The file that is moved, and the one whose place it takes, have other attributes then.
 Fault Service::rename(std::uint32_t user, const Handle& from, std::string_view name, const Handle& to,
                       std::string_view new_name, Renaming how) {
   const Who who(*this, user);

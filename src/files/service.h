@@ -1,6 +1,6 @@
 #pragma once
-// What clerks call the server for (paper 4, section 7.4.2: a miss transfers control): what is missing in its
-// areas, and everything that changes a file.
+// Procedures for which clerks call the server (paper 4, section 7.4.2: a miss transfers control): what is
+// missing in its areas, and everything that changes a file.
 //
 // Order: what a change concerns is taken out of the areas before it is made, and nothing that was found
 // before its end is put there. So a clerk that looks behind an answer finds nothing of before the change.
@@ -66,7 +66,7 @@ struct Wanted {
 Wanted wanted(const Changes& changes) noexcept;
 // Nothing: bits that mean nothing, or a moment with a billion nanoseconds.
 std::optional<Changes> changes(const Wanted& wanted) noexcept;
-// What a clerk asks first.
+// Answers what a clerk asks first.
 struct About {
   Handle root;
   std::uint32_t user = 0;           // the service's own
@@ -81,7 +81,7 @@ class Service {
           bool squashes_root = false);
 
   About about();
-  // Of a user, of which the clerk asks for the rights; the first is the user's own group.
+  // Groups of a user whose rights the clerk judges; the first is the user's own.
   std::vector<std::uint32_t> groups(std::uint32_t user);
   FoundAnswer look_up(std::uint32_t user, const Handle& folder, std::string_view name);
   AttributesAnswer attributes(const Handle& file);
@@ -90,7 +90,7 @@ class Service {
   FolderAnswer folder(std::uint32_t user, const Handle& folder, std::uint64_t cookie);
   // Puts a block of a file's data into its area. Returns the bytes that there are.
   CountAnswer load(std::uint32_t user, const Handle& file, std::uint64_t block);
-  // Of a block that has been pushed out of the area again before it was read.
+  // Reads a block that was pushed out of the area again before the clerk had it.
   BytesAnswer read(std::uint32_t user, const Handle& file, std::uint64_t offset, std::uint32_t length);
   CountAnswer write(std::uint32_t user, const Handle& file, std::uint64_t offset,
                     std::span<const std::byte> data);
@@ -118,7 +118,7 @@ class Service {
     std::uint64_t under_way = 0;
   };
   static constexpr std::size_t kStripes = 64;
-  // What is found between its making and `put` is put only if nothing has changed meanwhile.
+  // A finding between its making and `put` is put only if nothing has changed meanwhile.
   class Finding;
   // A change of some files is under way.
   class Changing;

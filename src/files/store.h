@@ -21,7 +21,7 @@
 
 namespace hamlyn::internal_::files {
 
-// Who asks, as the node attests it. `groups`: besides `group`, as the server's host knows them.
+// The user for whom something is done. `groups`: besides `group`, as the server's host knows them.
 struct Caller {
   std::uint32_t user = 0;
   std::uint32_t group = 0;

@@ -145,7 +145,7 @@ Done<Attributes> Tree::change(std::string_view path, const Changes& changes, boo
 }
 
 Done<bool> Tree::list(std::string_view path, std::uint64_t cookie,
-                      const std::function<bool(const Entry&)>& each) {
+                      const std::function<bool(const DirectoryEntry&)>& each) {
   const Done<Found> found = files::find(inside_->clerk, inside_->caller, path, true);
   if (!found) return {found.fault, {}};
   return inside_->clerk.list(inside_->caller, found.value.handle, cookie, [&](const Name& name) {
@@ -153,13 +153,13 @@ Done<bool> Tree::list(std::string_view path, std::uint64_t cookie,
   });
 }
 
-Done<std::vector<Entry>> Tree::list(std::string_view path) {
-  Done<std::vector<Entry>> out;
-  out.fault = list(path, 0, [&](const Entry& entry) {
+Done<std::vector<DirectoryEntry>> Tree::list(std::string_view path) {
+  Done<std::vector<DirectoryEntry>> out;
+  out.fault = list(path, 0, [&](const DirectoryEntry& entry) {
                 out.value.push_back(entry);
                 return true;
               }).fault;
-  std::ranges::sort(out.value, {}, &Entry::name);
+  std::ranges::sort(out.value, {}, &DirectoryEntry::name);
   return out;
 }
 

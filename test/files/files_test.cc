@@ -103,7 +103,7 @@ TEST_F(Files, are_made_read_changed_and_removed) {
     EXPECT_EQ(tree.attributes("notes/today").value.links, 2u);
     EXPECT_EQ(tree.rename("second name", "notes/moved"), Fault::none);
     std::vector<std::string> names;
-    for (const files::Entry& each : tree.list("notes").value) names.push_back(each.name);
+    for (const files::DirectoryEntry& each : tree.list("notes").value) names.push_back(each.name);
     EXPECT_EQ(names, (std::vector<std::string>{"moved", "today"}));
     const auto changed = tree.change("large", {.mode = 0600, .size = 70'000});
     EXPECT_EQ(changed.value.mode, 0600u);
@@ -130,7 +130,7 @@ TEST_F(Files, of_many_names_are_listed_in_pieces) {
     std::uint64_t cookie = 0;
     while (true) {
       std::size_t now = 0;
-      const auto whole = tree.list("", cookie, [&](const files::Entry& entry) {
+      const auto whole = tree.list("", cookie, [&](const files::DirectoryEntry& entry) {
         if (now == 100) return false;
         cookie = entry.cookie;
         return ++now, true;

@@ -117,7 +117,7 @@ TEST(HostedFiles, judge_their_callers_at_each_look) {
 
 struct Turns {
   explicit Turns(std::uint64_t seed) : chance(seed) {}
-  // What one clerk does next, and whether it saw what is there.
+  // Has one clerk do something, and sees whether it saw what is there.
   void step(Hosted& all, Clerk& clerk, MemoryStore& store);
 
   sim::Generator chance;

@@ -14,11 +14,11 @@ import headers  # noqa: E402
 import reference  # noqa: E402
 
 # Found in another way than the pages find them, lest both lose the same ones.
-INNER = re.compile(r"^namespace (?!hamlyn(?:::splitc)? \{|rpc \{|vi \{)([\w:]+) \{$.*?^\}  // namespace \1$", re.MULTILINE | re.DOTALL)  # of the header alone
+INNER = re.compile(r"^namespace (?!hamlyn(?:::splitc)? \{|rpc \{|vi \{|files \{)([\w:]+) \{$.*?^\}  // namespace \1$", re.MULTILINE | re.DOTALL)  # of the header alone
 DECLARED = re.compile(r"^(?:class|struct|enum class|enum|typedef struct) (\w+)[^;\n]*\{|^#define (\w+)|^\w[\w ]*\*? (?!operator)(\w+)\([^;{]*\);", re.MULTILINE)
 # In a page: what it speaks of, and what its programs use. (The last two are for CMake.)
 MEMBER = re.compile(r"`([A-Z]\w+(?:::\w+)+|hamlyn_\w+)")
-USED = re.compile(r"\bhamlyn::(?:rpc::|splitc::|vi::)?((?!hamlyn\b|c\b|rpc\b|splitc\b|vi\b)\w+(?:::\w+)*)|\b((?:hamlyn|HAMLYN)_\w+)(?=[ (;,)])")
+USED = re.compile(r"\bhamlyn::(?:rpc::|splitc::|vi::|files::)?((?!hamlyn\b|c\b|rpc\b|splitc\b|vi\b|files\b)\w+(?:::\w+)*)|\b((?:hamlyn|HAMLYN)_\w+)(?=[ (;,)])")
 PROGRAM = re.compile(r"^ *```c(?:pp)?\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 # A function that answers a status, and a comment that says which: by its name, or that of a call that does.
 ANSWERS = re.compile(r"(?:template <.*?> )?(?:static )?(?:Status|Outcome) \w+\(")

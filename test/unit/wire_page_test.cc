@@ -11,6 +11,7 @@
 #include "am/am_wire.h"
 #include "fabric/ofi/frame.h"
 #include "fabric/shm/layout.h"
+#include "files/areas.h"
 #include "hamlyn/core/bulk.h"
 #include "interface/counters.h"
 #include "interface/packets/packet.h"
@@ -115,6 +116,34 @@ std::vector<Structure> structures() {
        sizeof(BulkRingOffer),
        {FIELD(BulkRingOffer, ticket), FIELD(BulkRingOffer, pieces), FIELD(BulkRingOffer, version)}},
       {"BulkFreed", sizeof(BulkFreed), {FIELD(BulkFreed, pieces), FIELD(BulkFreed, bytes)}},
+      {"files::AreasHeader",
+       sizeof(internal_::files::AreasHeader),
+       {FIELD(internal_::files::AreasHeader, magic), FIELD(internal_::files::AreasHeader, version),
+        FIELD(internal_::files::AreasHeader, zero), FIELD(internal_::files::AreasHeader, epoch),
+        FIELD(internal_::files::AreasHeader, salt), FIELD(internal_::files::AreasHeader, names),
+        FIELD(internal_::files::AreasHeader, attributes), FIELD(internal_::files::AreasHeader, links),
+        FIELD(internal_::files::AreasHeader, folders), FIELD(internal_::files::AreasHeader, index),
+        FIELD(internal_::files::AreasHeader, heads), FIELD(internal_::files::AreasHeader, pages)}},
+      {"files::Handle",
+       sizeof(internal_::files::Handle),
+       {FIELD(internal_::files::Handle, kind), FIELD(internal_::files::Handle, length),
+        FIELD(internal_::files::Handle, zero), FIELD(internal_::files::Handle, seal),
+        FIELD(internal_::files::Handle, bytes)}},
+      {"files::Attributes",
+       sizeof(files::Attributes),
+       {FIELD(files::Attributes, inode), FIELD(files::Attributes, size), FIELD(files::Attributes, blocks),
+        FIELD(files::Attributes, kind), FIELD(files::Attributes, mode), FIELD(files::Attributes, links),
+        FIELD(files::Attributes, owner), FIELD(files::Attributes, group), FIELD(files::Attributes, listed),
+        FIELD(files::Attributes, read), FIELD(files::Attributes, written),
+        FIELD(files::Attributes, changed)}},
+      {"files::NameRecord",
+       sizeof(internal_::files::NameRecord),
+       {FIELD(internal_::files::NameRecord, file), FIELD(internal_::files::NameRecord, length),
+        FIELD(internal_::files::NameRecord, text)}},
+      {"files::FolderRecord",
+       sizeof(internal_::files::FolderRecord),
+       {FIELD(internal_::files::FolderRecord, used), FIELD(internal_::files::FolderRecord, last),
+        FIELD(internal_::files::FolderRecord, entries)}},
       {"rpc::Admission",
        sizeof(internal_::rpc::Admission),
        {FIELD(internal_::rpc::Admission, magic), FIELD(internal_::rpc::Admission, version),

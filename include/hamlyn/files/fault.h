@@ -34,23 +34,23 @@ enum class Fault : std::uint16_t {
   too_many_open = 22,      // EMFILE, ENFILE
   out_of_memory = 23,      // ENOMEM
   text_busy = 24,          // ETXTBSY
-  // Of a clerk's own, never of a server's:
+  // Faults of a clerk's own, never a server's:
   no_server = 25,  // EHOSTDOWN: it has not answered in time. Nothing was changed
   unknown = 26,    // EIO: the server has gone before it answered. Whether it was done is not known
 };
 
 // Its name, as written here. Never null.
 const char* name(Fault fault) noexcept;
-// What it means, in words. Never null.
+// Says what it means, in words. Never null.
 const char* text(Fault fault) noexcept;
 // The errno of this host; `none`: 0.
 int number_of(Fault fault) noexcept;
 
-// What an operation has given, or why it has not.
+// The outcome of an operation: a value, or why there is none.
 template <class Value>
 struct Done {
-  Fault fault = Fault::none;
-  Value value{};
+  Fault fault = Fault::none;  // why there is no value; none: there is one
+  Value value{};              // what was asked for
 
   explicit operator bool() const noexcept { return fault == Fault::none; }
 };

@@ -1,7 +1,7 @@
 #pragma once
 // Serves a directory of this host (docs/files.md): paper 3, section 5, and paper 4, section 7.4.
 //
-//   hamlyn::files::Server server{interface, "/srv/projects", "projects"};
+//   hamlyn::files::Server server{interface, "/data/projects", "projects"};
 //   server.run();                                        // in as many threads as you like
 //
 // Names, attributes, directories, links and data that were asked for stand in memory that clerks read without
@@ -30,7 +30,7 @@ struct ServerOptions {
   // /var/lib/hamlyn/files/NAME for the superuser, $XDG_STATE_HOME/hamlyn/files/NAME for others, or below
   // ~/.local/state. It is made, for this user alone.
   std::string state = {};
-  // Whoever is the superuser on a clerk's host is user 65534 here.
+  // The superuser of a clerk's host is user 65534 here.
   bool squash_root = false;
   // A server of the superuser's serves clerks of other hosts, too: links between hosts are neither
   // authenticated nor encrypted.
@@ -41,6 +41,7 @@ struct ServerOptions {
   std::uint32_t clerks = 64;         // at a time
 };
 
+// A directory that is served. Threads and owner: as above.
 class Server {
  public:
   // Throws Error: invalid_argument (no directory, one of another host's, served already; sizes), name_taken,

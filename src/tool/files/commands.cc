@@ -119,7 +119,7 @@ class Commands {
 
 void Commands::list() {
   ordered_json all = ordered_json::array();
-  for (const files::Entry& each : take(tree_.list(path(0)), path(0).empty() ? "/" : path(0))) {
+  for (const files::DirectoryEntry& each : take(tree_.list(path(0)), path(0).empty() ? "/" : path(0))) {
     if (!options_.all && !options_.json) {
       base::print(each.name + "\n");
       continue;
@@ -147,7 +147,7 @@ void Commands::cat() {
   }
 }
 
-// What is there is replaced when all has come.
+// The old file is replaced when all has come.
 void Commands::put() {
   Input input(path(0));
   const std::string to = path(1), beside = to + ".hamlyn-" + std::to_string(::getpid());

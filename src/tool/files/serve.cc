@@ -32,7 +32,8 @@ void tell(const ServeOptions& options) {
 class Servants {
  public:
   Servants(files::Server& server, std::uint32_t count) : server_(server) {
-    for (std::uint32_t i = 0; i != count; ++i) threads_.emplace_back([&server] { static_cast<void>(server.run()); });
+    for (std::uint32_t i = 0; i != count; ++i)
+      threads_.emplace_back([&server] { static_cast<void>(server.run()); });
   }
   ~Servants() {
     server_.stop();
