@@ -8,7 +8,7 @@ build_packages=(
   libfmt-dev libcli11-dev libspdlog-dev libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libxxhash-dev libfabric-dev
 )
 test_packages=(
-  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file iproute2 libgtest-dev python3 spin
+  "${build_packages[@]}" binutils clang-format-14 clang-tidy-14 file fuse3 iproute2 libfuse3-dev libgtest-dev python3 spin
 )
 # What the tests use to run on a big-endian machine; without them that one test is skipped.
 big_endian_packages=(

@@ -182,6 +182,23 @@ void add_files(CLI::App& app, FilesOptions& options) {
   command.footer(kExitCodes);
 }
 
+// All its words are those of hamlyn-mount, which has a help of its own.
+void add_mount(CLI::App& app) {
+  CLI::App& command =
+      *app.add_subcommand("mount", "Mount a tree that 'hamlyn serve' serves, by hamlyn-mount");
+  command.set_help_flag();
+  command.prefix_command();
+}
+
+void add_unmount(CLI::App& app, UnmountOptions& options) {
+  CLI::App& command = *app.add_subcommand("umount", "Unmount such a tree");
+  command.add_option("directory", options.directory, "Where it is mounted")
+      ->type_name("DIR")
+      ->required()
+      ->check(not_empty());
+  command.footer("It runs 'fusermount3 -u DIR', whose exit status is its own.");
+}
+
 void add_run(CLI::App& app, RunOptions& options) {
   CLI::App& command =
       *app.add_subcommand("run", "Start 'PROGRAM [ARGUMENTS...]', behind the options, as the ranks of a job");
@@ -296,6 +313,8 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   add_calls(app, out.calls);
   add_serve(app, out.serve);
   add_files(app, out.files);
+  add_mount(app);
+  add_unmount(app, out.unmount);
   add_run(app, out.run);
   add_doctor(app, out.doctor);
 #ifdef HAMLYN_WITH_PERF
@@ -308,6 +327,7 @@ void read_command_line(int count, const char* const* words, CommandLine& out) {
   try {
     app.parse(runs ? static_cast<int>(behind - words) : count, words);
     note_command(app, out);
+    if (out.speaker.command == "mount") out.mount.words.assign(words + 2, words + count);
     if (runs) {
       out.run.program = app.get_subcommand("run")->remaining();
       const bool begun = !out.run.program.empty();

@@ -22,6 +22,8 @@ struct CommandLine {
   CallsOptions calls;
   ServeOptions serve;
   FilesOptions files;
+  MountOptions mount;
+  UnmountOptions unmount;
   RunOptions run;
   DoctorOptions doctor;
   PerfOptions perf;

@@ -19,6 +19,8 @@ int run(const CommandLine& line) {
   if (command == "calls") run_calls(line.calls);
   if (command == "serve") run_serve(line.serve);
   if (command == "files") run_files(line.files);
+  if (command == "mount") run_mount(line.mount);
+  if (command == "umount") run_unmount(line.unmount);
   if (command == "run") return run_job(line.run);
   if (command == "doctor") return run_doctor(line.doctor);
 #ifdef HAMLYN_WITH_PERF

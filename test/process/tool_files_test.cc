@@ -58,6 +58,19 @@ TEST_F(ToolFiles, AreListedReadWrittenMovedAndRemoved) {
   EXPECT_EQ(server_.wait().status, 130);
 }
 
+TEST_F(ToolFiles, AreMountedByAnotherProgram) {
+  const Finished help = world_.run({"mount", "--help"});
+  const bool there = std::filesystem::exists(program("hamlyn-mount"));
+  EXPECT_EQ(help.status, there ? 0 : 1);
+  EXPECT_NE((there ? help.out : help.err).find(there ? "--read-only" : "hamlyn-mount is not there"),
+            std::string::npos);
+  EXPECT_EQ(world_.run({"umount"}).status, 2);
+  if (there) {
+    EXPECT_NE(world_.run({"mount", "tree", world_.file("none")}).err.find("is no directory to mount at"),
+              std::string::npos);
+  }
+}
+
 TEST_F(ToolFiles, SayWhyTheyAreNot) {
   refused({"cat", "none"}, 1, "none: there is no such file (no_entry)");
   refused({"cat", "../state/key"}, 1, "(cross_device)");

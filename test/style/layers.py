@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "vi": {"hamlyn/values", "hamlyn/core", "hamlyn/vi", "include", "base", "library", "protocols"},  # include: vipl.h
     "am": {"hamlyn/values", "hamlyn/core", "hamlyn/job", "hamlyn/vi", "hamlyn/am", "include", "base", "library", "protocols", "job", "vi"},  # include: am.h
     "files": {"hamlyn/values", "hamlyn/core", "hamlyn/segment", "hamlyn/rpc", "hamlyn/files", "hamlyn", "base", "library", "node", "rpc", "segment"},  # hamlyn: hamlyn/rpc.h
+    "mount": {"hamlyn/values", "hamlyn/core", "base", "files", "tool"},
     "simulation": {"hamlyn/values", "hamlyn/core", "base", "interface", "fabric", "library"},  # no books: those are tests
     "daemon": {"hamlyn/values", "base", "node", "segment"},
     "c": {*PUBLIC, "hamlyn", "base", "job", "library", "protocols", "rpc", "segment", "splitc"},
@@ -49,7 +50,7 @@ MAY_INCLUDE = {
 }
 # A layout that a process shows to whoever may look, and nothing of the interface's code.
 SHOWN = {("tool", "src/interface/counters.h")}
-LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "rpc", "job", "vi", "splitc", "am", "files", "daemon", "c", "tool")
+LAYERS = ("base", "interface", "fabric", "node", "library", "protocols", "simulation", "segment", "rpc", "job", "vi", "splitc", "am", "files", "daemon", "c", "tool", "mount")
 # Headers of the library that only the library itself includes: the layers above wait by library/wait/waiting.h. Beside it the simulation
 # does, which stands in the place of the control thread, and a meter of what a refusal costs.
 ENGINE = "src/library/engine.h"

@@ -13,7 +13,7 @@ import tree
 PAGES = tree.ROOT / "docs/man"
 FOLDER = tree.ROOT / "include/hamlyn"
 HEADERS = [FOLDER / "c.h", *sorted(path for path in FOLDER.glob("c/*.h") if path.stem != "rr")]  # rr.h: docs/rr.md
-COMMANDS = ("send", "receive", "node", "top", "calls", "run", "doctor", "perf", "logp")
+COMMANDS = ("send", "receive", "node", "top", "calls", "serve", "files", "mount", "umount", "run", "doctor", "perf", "logp")
 
 
 def said(page):

@@ -29,7 +29,17 @@ struct FilesOptions {
   bool json = false;
 };
 
+struct MountOptions {
+  std::vector<std::string> words;  // of hamlyn-mount
+};
+
+struct UnmountOptions {
+  std::string directory;
+};
+
 void run_serve(const ServeOptions& options);
 void run_files(const FilesOptions& options);
+[[noreturn]] void run_mount(const MountOptions& options);
+[[noreturn]] void run_unmount(const UnmountOptions& options);
 
 }  // namespace hamlyn::tool
