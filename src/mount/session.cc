@@ -36,7 +36,7 @@ using files::Store;
 
 constexpr std::size_t kMostBytes = 1 << 20;  // of one read or write
 
-// What all requests of a mount share.
+// Shared by all requests of a mount.
 struct Mounted {
   Store& store;
   Nodes nodes;

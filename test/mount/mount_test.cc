@@ -87,7 +87,7 @@ void write_all(const std::string& path, const std::string& text) {
 
 // --- a random program, on a mount and on a local directory
 
-// What an operation has answered: an errno, and all that can be seen afterwards.
+// The answer of an operation: an errno, and all that can be seen afterwards.
 struct Seen {
   int error = 0;
   std::string text;
