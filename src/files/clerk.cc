@@ -25,6 +25,7 @@ constexpr std::size_t kMostUsers = 1024;         // whose groups are remembered
 constexpr std::size_t kPiece = 32768;            // bytes of data in one call
 constexpr nanoseconds kRest = milliseconds(20);  // between looks for a server
 constexpr std::uint32_t kNobodysUser = 65534;
+constexpr std::uint32_t kNobodysGroup = ~std::uint32_t{1};  // that nobody has
 
 nanoseconds left(library::Deadline deadline) {
   return deadline ? std::max<nanoseconds>(*deadline - Clock::now(), nanoseconds{0}) : nanoseconds::max();
@@ -77,20 +78,6 @@ struct Clerk::Session {
   const About about;
   Import import;
   AreaReader areas;
-};
-
-struct Clerk::Who {
-  Who(Clerk& clerk, const Caller& asks) {
-    caller.user = clerk.squashes_root_ && asks.user == 0 ? kNobodysUser : asks.user;
-    groups = clerk.groups_of(caller.user);
-    caller.group = groups.empty() ? ~std::uint32_t{1} : groups.front();
-    caller.groups = groups;
-  }
-  Who(const Who&) = delete;
-  Who& operator=(const Who&) = delete;
-
-  std::vector<std::uint32_t> groups;
-  Caller caller;
 };
 
 Clerk::Clerk(Interface& interface, std::string_view name, const Options& options)
@@ -203,19 +190,19 @@ bool Clerk::find(Read read) {
 
 // --- rights
 
-std::vector<std::uint32_t> Clerk::groups_of(std::uint32_t user) {
+Done<std::vector<std::uint32_t>> Clerk::groups_of(std::uint32_t user) {
   const Clock::time_point now = Clock::now();
   {
     const std::lock_guard guard(mutex_);
     const auto known = groups_.find(user);
-    if (known != groups_.end() && now < known->second.until) return known->second.all;
+    if (known != groups_.end() && now < known->second.until) return {Fault::none, known->second.all};
   }
   Done<std::vector<std::uint32_t>> all = ask<&Service::groups, std::vector<std::uint32_t>>(Again::yes, user);
-  if (!all) return {};
+  if (!all) return all;
   const std::lock_guard guard(mutex_);
   if (groups_.size() >= kMostUsers) groups_.clear();
   groups_[user] = {all.value, now + kGroupsLast};
-  return std::move(all.value);
+  return all;
 }
 
 Fault Clerk::judge_caller(const Caller& caller, const Handle& file, Kind kind, Right right, bool& by_server) {
@@ -228,10 +215,14 @@ Fault Clerk::judge_caller(const Caller& caller, const Handle& file, Kind kind, R
   if (kind == Kind::file && is != Kind::file) return Fault::invalid;
   by_server = known.value.listed != 0;
   if (by_server) return Fault::none;
-  const Who who(*this, caller);
+  Caller judged{.user = squashes_root_ && caller.user == 0 ? kNobodysUser : caller.user};
   // The owner reads and writes what it has open, whatever the mode says.
-  if (kind == Kind::file && who.caller.user == known.value.owner) return Fault::none;
-  return may(who.caller, known.value, right) ? Fault::none : Fault::access_denied;
+  if (kind == Kind::file && judged.user == known.value.owner) return Fault::none;
+  const Done<std::vector<std::uint32_t>> groups = groups_of(judged.user);
+  if (!groups) return groups.fault;
+  judged.group = groups.value.empty() ? kNobodysGroup : groups.value.front();
+  judged.groups = groups.value;
+  return may(judged, known.value, right) ? Fault::none : Fault::access_denied;
 }
 
 // --- what is there

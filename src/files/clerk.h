@@ -82,8 +82,6 @@ class Clerk final : public Store {
   // The link to one server, until that goes.
   struct Session;
   using Look = std::shared_ptr<Session>;
-  // A caller, with the groups that the server's host knows.
-  struct Who;
   // Whether a call that has gone with its server is made again: it changes nothing.
   enum class Again : bool { no, yes };
 
@@ -110,7 +108,8 @@ class Clerk final : public Store {
   Done<std::size_t> read_block(const Caller& caller, const DataKey& key, std::size_t offset,
                                std::span<std::byte> into, bool by_server);
   Done<FolderRecord> record_of(const Caller& caller, const FolderKey& key, bool by_server);
-  std::vector<std::uint32_t> groups_of(std::uint32_t user);
+  // Groups that the server's host knows, the user's own first.
+  Done<std::vector<std::uint32_t>> groups_of(std::uint32_t user);
 
   Interface& interface_;
   const std::string name_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 
 namespace hamlyn::internal_::files {
 namespace {
@@ -121,6 +122,19 @@ class Service::Changing {
  private:
   Service& service_;
   std::vector<Stripe*> stripes_;
+};
+
+class Service::Naming {
+ public:
+  Naming(Service& service, const Handle& folder) : Naming(service, folder, folder) {}
+  Naming(Service& service, const Handle& one, const Handle& other) {
+    const auto [first, second] = std::minmax(one.seal % kStripes, other.seal % kStripes);
+    first_ = std::unique_lock(service.naming_[first]);
+    if (first != second) second_ = std::unique_lock(service.naming_[second]);
+  }
+
+ private:
+  std::unique_lock<std::mutex> first_, second_;
 };
 
 Service::Service(Store& store, AreaWriter& areas, const Ticket& ticket, GroupsOf groups_of,
@@ -257,6 +271,7 @@ AttributesAnswer Service::change(std::uint32_t user, const Handle& file, const W
 
 template <class Make>
 FoundAnswer Service::make(const Handle& folder, std::string_view name, Make make) {
+  const Naming naming(*this, folder);
   Done<Found> done;
   {
     const Changing changing(*this, {folder}, [&](AreaWriter& areas) {
@@ -290,6 +305,7 @@ FoundAnswer Service::make_symbolic_link(std::uint32_t user, const Handle& folder
 AttributesAnswer Service::link(std::uint32_t user, const Handle& file, const Handle& folder,
                                std::string_view name) {
   const Who who(*this, user);
+  const Naming naming(*this, folder);
   const Changing changing(*this, {file, folder}, [&](AreaWriter& areas) {
     areas.forget_name(folder, name);
     areas.forget_attributes(folder);
@@ -302,6 +318,7 @@ AttributesAnswer Service::link(std::uint32_t user, const Handle& file, const Han
 
 Fault Service::take_out(std::uint32_t user, const Handle& folder, std::string_view name, bool directory) {
   const Who who(*this, user);
+  const Naming naming(*this, folder);
   const Handle file = store_.look_up(kItself, folder, name).value.handle;
   const Changing changing(*this, {file, folder}, [&](AreaWriter& areas) {
     areas.forget_name(folder, name);
@@ -326,6 +343,7 @@ Fault Service::remove_directory(std::uint32_t user, const Handle& folder, std::s
 Fault Service::rename(std::uint32_t user, const Handle& from, std::string_view name, const Handle& to,
                       std::string_view new_name, Renaming how) {
   const Who who(*this, user);
+  const Naming naming(*this, from, to);
   const Handle moved = store_.look_up(kItself, from, name).value.handle;
   const Handle replaced = store_.look_up(kItself, to, new_name).value.handle;
   const Changing changing(*this, {from, to, moved, replaced}, [&](AreaWriter& areas) {

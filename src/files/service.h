@@ -122,6 +122,8 @@ class Service {
   class Finding;
   // A change of some files is under way.
   class Changing;
+  // Names of one or two folders are the holder's to change.
+  class Naming;
   struct Who;
 
   Stripe& stripe_of(const Handle& file) noexcept;
@@ -136,6 +138,8 @@ class Service {
   const Ticket ticket_;
   GroupsOf groups_of_;
   bool squashes_root_;
+  // Names of a folder are changed one after the other: whose name is changed is known then.
+  std::array<std::mutex, kStripes> naming_;
   std::mutex mutex_;  // guards the areas and the stripes
   std::array<Stripe, kStripes> stripes_;
 };

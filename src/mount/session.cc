@@ -9,7 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <functional>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -349,37 +351,55 @@ void lock_file(fuse_req_t request, fuse_ino_t, fuse_file_info*, int) {
   answer(request, Fault::not_supported);
 }
 
+// No exception goes through libfuse. What throws has not answered yet.
+template <auto kFunction>
+struct Guarded;
+template <class... Arguments, void (*kFunction)(fuse_req_t, Arguments...)>
+struct Guarded<kFunction> {
+  static void run(fuse_req_t request, Arguments... arguments) noexcept {
+    try {
+      kFunction(request, arguments...);
+    } catch (const std::bad_alloc&) {
+      answer(request, Fault::out_of_memory);
+    } catch (const std::exception&) {
+      answer(request, Fault::io);
+    }
+  }
+};
+template <auto kFunction>
+constexpr auto guarded = &Guarded<kFunction>::run;
+
 fuse_lowlevel_ops operations() {
   fuse_lowlevel_ops out{};
   out.init = begin;
-  out.lookup = look_up;
-  out.forget = forget;
-  out.forget_multi = forget_several;
-  out.getattr = attributes;
-  out.setattr = change;
-  out.readlink = read_link;
-  out.mknod = make_node;
-  out.mkdir = make_directory;
-  out.unlink = remove;
-  out.rmdir = remove_directory;
-  out.symlink = make_symbolic_link;
-  out.rename = rename;
-  out.link = link;
-  out.open = open_file;
-  out.read = read;
-  out.write = write;
-  out.flush = done;
-  out.release = done;
-  out.fsync = sync;
-  out.opendir = open_folder;
-  out.readdir = list;
-  out.releasedir = done;
-  out.fsyncdir = sync;
-  out.statfs = room;
-  out.create = create;
-  out.getlk = look_for_lock;
-  out.setlk = lock;
-  out.flock = lock_file;
+  out.lookup = guarded<look_up>;
+  out.forget = guarded<forget>;
+  out.forget_multi = guarded<forget_several>;
+  out.getattr = guarded<attributes>;
+  out.setattr = guarded<change>;
+  out.readlink = guarded<read_link>;
+  out.mknod = guarded<make_node>;
+  out.mkdir = guarded<make_directory>;
+  out.unlink = guarded<remove>;
+  out.rmdir = guarded<remove_directory>;
+  out.symlink = guarded<make_symbolic_link>;
+  out.rename = guarded<rename>;
+  out.link = guarded<link>;
+  out.open = guarded<open_file>;
+  out.read = guarded<read>;
+  out.write = guarded<write>;
+  out.flush = guarded<done>;
+  out.release = guarded<done>;
+  out.fsync = guarded<sync>;
+  out.opendir = guarded<open_folder>;
+  out.readdir = guarded<list>;
+  out.releasedir = guarded<done>;
+  out.fsyncdir = guarded<sync>;
+  out.statfs = guarded<room>;
+  out.create = guarded<create>;
+  out.getlk = guarded<look_for_lock>;
+  out.setlk = guarded<lock>;
+  out.flock = guarded<lock_file>;
   return out;
 }
 

@@ -20,7 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "files/clerk.h"
+#include "files/service.h"
+#include "hamlyn/rpc.h"
 #include "hamlyn/values/error.h"
+#include "test/simulation/hosted.h"
 
 namespace hamlyn::internal_::files {
 namespace {
@@ -380,6 +384,83 @@ TEST_F(LocalStoreTest, lets_nobody_do_what_the_kernel_does_not) {
     check(
         "remove", [&] { return unlink(spare.c_str()); }, ours);
   }
+}
+
+// --- a clerk's judgement of what it finds in the areas, beside the kernel's of the tree
+
+std::vector<std::uint32_t> groups_of(std::uint32_t user) {
+  for (const Caller& each : kUsers) {
+    if (each.user != user) continue;
+    std::vector<std::uint32_t> out{each.group};
+    out.insert(out.end(), each.groups.begin(), each.groups.end());
+    return out;
+  }
+  return {0};
+}
+
+TEST_F(LocalStoreTest, is_judged_by_a_clerk_as_by_the_kernel) {
+  std::mt19937 random{std::random_device{}()};
+  const auto one_of = [&](std::size_t count) { return random() % count; };
+  const auto own = [&](const fs::path& path, unsigned mode) {
+    ASSERT_EQ(chown(path.c_str(), static_cast<uid_t>(1000 + one_of(4)), static_cast<gid_t>(50 + one_of(3))),
+              0);
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+  };
+  constexpr std::size_t kFolders = 40;
+  std::vector<Handle> folders, files;
+  for (std::size_t i = 0; i != kFolders; ++i) {
+    const fs::path inside = folder / ("d" + std::to_string(i));
+    fs::create_directory(inside);
+    write_file(inside / "file", "text");
+    own(inside / "file", random() & 0777u);
+    own(inside, random() & 0777u);
+    folders.push_back(at("d" + std::to_string(i)));
+    files.push_back(store->look_up(kRoot, folders.back(), "file").value.handle);
+  }
+  test::Hosted hosted;
+  hosted.add([&](test::Hosted&) {
+    Interface interface;
+    const AreasHeader header = lay_out({64, 64, 4, 64, 64}, 1, 2);
+    Segment segment(
+        interface,
+        {.bytes = bytes_of(header), .sharing = Sharing::mapped_read_only, .protection = {.mode = 0400}});
+    AreaWriter areas(segment, header);
+    Service service(*store, areas, segment.ticket(), groups_of);
+    hamlyn::rpc::Server<Service> server(interface, "tree", service);
+    while (server.serve_one(std::chrono::seconds(2)) == Status::ok) {
+    }
+  });
+  hosted.add([&](test::Hosted& all) {
+    Interface interface;
+    Clerk clerk(interface, "tree", {});
+    const auto any = [](const Name&) { return true; };
+    for (int round = 0; round != 10'000; ++round) {
+      const Caller& caller = kUsers[one_of(kUsers.size())];
+      const std::size_t which = one_of(kFolders);
+      std::array<std::byte, 4> seen{}, is{};
+      switch (one_of(3)) {
+        case 0: {
+          const char* const name = one_of(2) == 0 ? "file" : "none";
+          all.expect(clerk.look_up({.user = caller.user}, folders[which], name).fault ==
+                         store->look_up(caller, folders[which], name).fault,
+                     "a look-up");
+          break;
+        }
+        case 1:
+          all.expect(clerk.list({.user = caller.user}, folders[which], 0, any).fault ==
+                         store->list(caller, folders[which], 0, any).fault,
+                     "a list");
+          break;
+        default:
+          all.expect(clerk.read({.user = caller.user}, files[which], 0, seen).fault ==
+                             store->read(caller, files[which], 0, is).fault &&
+                         seen == is,
+                     "a read");
+      }
+    }
+    all.expect(clerk.counts().asked < 1000, "nearly all was found in the areas");
+  });
+  hosted.run();
 }
 
 }  // namespace
