@@ -58,8 +58,8 @@ void AreaWriter::folder(const FolderKey& key, const FolderRecord& record) {
   if (listed_.size() == FolderArea::kWays * header_.folders.count) {
     for (const FolderKey& each : std::exchange(listed_, {})) folders_.remove(each);
   }
+  listed_.insert(key);  // before it stands there: what cannot be noted is not put
   folders_.put(key, record);
-  listed_.insert(key);
 }
 void AreaWriter::forget_folder(const Handle& folder) {
   const auto first = listed_.lower_bound({folder, 0});
@@ -89,6 +89,8 @@ std::size_t AreaWriter::frame_for(const DataKey& key) {
 void AreaWriter::data(const DataKey& key, std::span<const std::byte> bytes) {
   const std::size_t frame = frame_for(key);
   forget(key);
+  standing_[key] = frame;  // before it stands there: what cannot be noted is not put
+  frames_[frame] = key;
   FrameRecord record{.file = key.file, .block = key.block, .length = bytes.size()};
   std::byte* const pages = segment_.bytes().data() + header_.pages.offset + frame * kBlock;
   for (std::size_t at = 0, page = 0; at < bytes.size(); at += kPage, ++page) {
@@ -100,8 +102,6 @@ void AreaWriter::data(const DataKey& key, std::span<const std::byte> bytes) {
   }
   OwnVersioned<FrameRecord>(segment_, head_at(frame)).write(record);
   index_.put(key, frame);
-  frames_[frame] = key;
-  standing_[key] = frame;
 }
 
 void AreaWriter::forget_data(const Handle& file, std::uint64_t first, std::uint64_t last) {

@@ -31,14 +31,14 @@ nanoseconds left(library::Deadline deadline) {
   return deadline ? std::max<nanoseconds>(*deadline - Clock::now(), nanoseconds{0}) : nanoseconds::max();
 }
 
-// Anybody may register a free name: nothing is believed of it unless it is the service's user's.
-void check_whose(Interface& interface, std::string_view name, milliseconds timeout) {
+// The door of a service, if that is of this user or of the superuser: anybody may register a free name.
+Ticket door_of(Interface& interface, std::string_view name, milliseconds timeout) {
   Registrant who;
-  static_cast<void>(interface.lookup(name, timeout, &who));
+  const Ticket door = interface.lookup(name, timeout, &who);
   if (who.uid != 0 && who.uid != geteuid())
     throw Error(ErrorCode::not_permitted, "the service \"" + std::string(name) + "\" is that of user " +
-                                              std::to_string(who.uid) +
-                                              ": its clerk must be of that user, or the superuser's");
+                                              std::to_string(who.uid) + ": its clerk must be of that user");
+  return door;
 }
 
 // Whether it will be so the next time, too.
@@ -52,9 +52,12 @@ bool lasts(ErrorCode code) {
 
 // A server that lets nobody of this host ask says why.
 About ask_about(hamlyn::rpc::Client<Service>& client, const std::string& name, milliseconds timeout) {
+  const std::string who = "the service \"" + name + "\"";
+  if (const Status opened = client.opened(timeout); opened != Status::ok)
+    throw Error(opened == Status::timed_out ? ErrorCode::timed_out : ErrorCode::peer_died,
+                who + " does not let its clerk in: " + hamlyn::name(opened));
   auto about = client.within(timeout).call<&Service::about>();
   if (about) return *about;
-  const std::string who = "the service \"" + name + "\"";
   if (about.status() == Status::refused)
     throw Error(ErrorCode::not_permitted, who + " refuses this host: " + std::string(about.text()));
   throw Error(about.status() == Status::timed_out ? ErrorCode::timed_out : ErrorCode::peer_died,
@@ -69,7 +72,7 @@ milliseconds rounded(nanoseconds time) {
 
 struct Clerk::Session {
   Session(Interface& interface, const std::string& name, milliseconds timeout)
-      : client((check_whose(interface, name, timeout), interface), name, {.timeout = timeout}),
+      : client(interface, door_of(interface, name, timeout), {.timeout = timeout}, kBegin),
         about(ask_about(client, name, timeout)),
         import(interface, about.areas, {.access = Access::read_only, .timeout = timeout}),
         areas(import, timeout) {}
@@ -116,10 +119,11 @@ Clerk::Look Clerk::session(library::Deadline deadline) {
   Look made;
   try {
     made = open_session(deadline);
-  } catch (const Error&) {  // there is none in time
+  } catch (const std::exception&) {  // there is none in time, or no memory for it
   }
   const std::lock_guard guard(mutex_);
   session_ = made;
+  if (made != nullptr) squashes_root_ = made->about.squashes_root != 0;
   opening_ = false;
   interface_.changed();
   return made;
@@ -205,6 +209,11 @@ Done<std::vector<std::uint32_t>> Clerk::groups_of(std::uint32_t user) {
   return all;
 }
 
+bool Clerk::squashes_root() const {
+  const std::lock_guard guard(mutex_);
+  return squashes_root_;
+}
+
 Fault Clerk::judge_caller(const Caller& caller, const Handle& file, Kind kind, Right right, bool& by_server) {
   by_server = false;
   const Done<Attributes> known = attributes(file);
@@ -215,7 +224,7 @@ Fault Clerk::judge_caller(const Caller& caller, const Handle& file, Kind kind, R
   if (kind == Kind::file && is != Kind::file) return Fault::invalid;
   by_server = known.value.listed != 0;
   if (by_server) return Fault::none;
-  Caller judged{.user = squashes_root_ && caller.user == 0 ? kNobodysUser : caller.user};
+  Caller judged{.user = caller.user == 0 && squashes_root() ? kNobodysUser : caller.user};
   // The owner reads and writes what it has open, whatever the mode says.
   if (kind == Kind::file && judged.user == known.value.owner) return Fault::none;
   const Done<std::vector<std::uint32_t>> groups = groups_of(judged.user);
@@ -328,8 +337,8 @@ Done<std::size_t> Clerk::read(const Caller& caller, const Handle& file, std::uin
     const Done<std::size_t> got =
         read_block(caller, {file, at / kBlock}, within, into.subspan(done, wanted), by_server);
     done += got.value;
-    if (!got) return {done != 0 ? Fault::none : got.fault, done};
-    if (got.value != wanted) break;  // the file ends there
+    if (!got) return {got.fault, done};  // fewer bytes than asked for are the file's end
+    if (got.value != wanted) break;
   }
   return {Fault::none, done};
 }

@@ -103,6 +103,7 @@ class Clerk final : public Store {
   template <class Read>
   bool find(Read read);
 
+  bool squashes_root() const;
   // Whether the caller has a right to a file that is of this kind. `by_server`: only the server can tell.
   Fault judge_caller(const Caller& caller, const Handle& file, Kind kind, Right right, bool& by_server);
   Done<std::size_t> read_block(const Caller& caller, const DataKey& key, std::size_t offset,
@@ -115,10 +116,10 @@ class Clerk final : public Store {
   const std::string name_;
   const Options options_;
   Handle root_;
-  bool squashes_root_ = false;
   mutable std::mutex mutex_;  // guards the following
   Look session_;
-  bool opening_ = false;  // a thread makes one
+  bool squashes_root_ = false;  // the last server that was met
+  bool opening_ = false;        // a thread makes one
   struct Groups {
     std::vector<std::uint32_t> all;
     library::Clock::time_point until;

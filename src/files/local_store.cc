@@ -62,6 +62,14 @@ Kind kind_of_type(unsigned char type) noexcept {
   }
 }
 
+// Some file systems do not say it in the list.
+Kind kind_at(int folder, const dirent64& entry) {
+  if (entry.d_type != DT_UNKNOWN) return kind_of_type(entry.d_type);
+  struct stat found {};
+  if (fstatat(folder, entry.d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) return Kind::other;
+  return kind_of_type(static_cast<unsigned char>(IFTODT(found.st_mode)));
+}
+
 timespec time_of(const std::optional<Changes::Time>& time) noexcept {
   if (!time) return {.tv_sec = 0, .tv_nsec = UTIME_OMIT};
   if (time->now) return {.tv_sec = 0, .tv_nsec = UTIME_NOW};
@@ -93,8 +101,15 @@ Done<Found> LocalStore::found(int file) const {
   return {attributes.fault, {handle.value, attributes.value}};
 }
 
+Done<Found> LocalStore::noted(int file, const Handle& folder, std::string_view name) const {
+  const Done<Found> out = found(file);
+  if (out) tree_.note(out.value.handle, out.value.attributes.kind, folder, name);
+  return out;
+}
+
 Done<Found> LocalStore::found_at(const Caller& caller, const Handle& handle, int folder,
                                  const std::string& name) const {
+  const std::shared_lock still = tree_.still();
   base::FileDescriptor file;
   {
     const AsCaller as(caller);
@@ -102,9 +117,7 @@ Done<Found> LocalStore::found_at(const Caller& caller, const Handle& handle, int
     file.reset(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!file) return {fault_now(), {}};
   }
-  const Done<Found> out = found(file.get());
-  if (out) tree_.note(out.value.handle, out.value.attributes.kind, handle, name);
-  return out;
+  return noted(file.get(), handle, name);
 }
 
 Done<Attributes> LocalStore::attributes(const Handle& file) {
@@ -144,7 +157,7 @@ Done<bool> LocalStore::list(const Caller& caller, const Handle& folder, std::uin
   while (const dirent64* const entry = listing.next()) {
     const std::string_view text = entry->d_name;
     if (text == "." || text == "..") continue;
-    if (!each({text, static_cast<std::uint64_t>(entry->d_off), entry->d_ino, kind_of_type(entry->d_type)}))
+    if (!each({text, static_cast<std::uint64_t>(entry->d_off), entry->d_ino, kind_at(open.get(), *entry)}))
       return {Fault::none, false};
   }
   return {listing.fault, true};
@@ -270,14 +283,14 @@ Done<Found> LocalStore::make_at(const Caller& caller, const Handle& folder, std:
 // The file that is there may go between two looks: then it is made after all.
 Done<Found> LocalStore::create(const Caller& caller, const Handle& folder, std::string_view name,
                                std::uint32_t mode, bool fresh) {
-  const auto make = [&](int at, const char* text) {
-    const base::FileDescriptor made(
-        openat(at, text, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 07777u));
-    return made ? 0 : -1;
-  };
   for (int tries = 8;; --tries) {
-    const Done<Found> made = make_at(caller, folder, name, make);
-    if (fresh || made.fault != Fault::exists) return made;
+    base::FileDescriptor made;
+    const Fault fault = act_at(caller, folder, name, [&](int at, const char* text) {
+      made.reset(openat(at, text, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 07777u));
+      return made ? 0 : -1;
+    });
+    if (fault == Fault::none) return noted(made.get(), folder, name);
+    if (fresh || fault != Fault::exists) return {fault, {}};
     const Done<Found> there = look_up(caller, folder, name);
     if (there.fault != Fault::no_entry || tries == 0) return there;
   }
@@ -311,12 +324,19 @@ Done<Attributes> LocalStore::link(const Caller& caller, const Handle& file, cons
 }
 
 Fault LocalStore::remove(const Caller& caller, const Handle& folder, std::string_view name) {
-  return act_at(caller, folder, name, [](int at, const char* text) { return unlinkat(at, text, 0); });
+  return take_out(caller, folder, name, 0);
 }
 
 Fault LocalStore::remove_directory(const Caller& caller, const Handle& folder, std::string_view name) {
-  return act_at(caller, folder, name,
-                [](int at, const char* text) { return unlinkat(at, text, AT_REMOVEDIR); });
+  return take_out(caller, folder, name, AT_REMOVEDIR);
+}
+
+Fault LocalStore::take_out(const Caller& caller, const Handle& folder, std::string_view name,
+                           int flags) const {
+  const Fault fault =
+      act_at(caller, folder, name, [flags](int at, const char* text) { return unlinkat(at, text, flags); });
+  if (fault == Fault::none) tree_.forget(folder, name);
+  return fault;
 }
 
 Fault LocalStore::rename(const Caller& caller, const Handle& from, std::string_view name, const Handle& to,
@@ -325,21 +345,21 @@ Fault LocalStore::rename(const Caller& caller, const Handle& from, std::string_v
   const auto target = tree_.open(to);
   if (!target) return target.fault;
   const std::string there(new_name);
-  const Fault fault = act_at(caller, from, name, [&](int at, const char* text) {
-    return renameat2(at, text, target.value.get(), there.c_str(), flags_of(how));
+  return act_at(caller, from, name, [&](int at, const char* text) {
+    const std::unique_lock moving = tree_.moving();
+    const int done = renameat2(at, text, target.value.get(), there.c_str(), flags_of(how));
+    if (done == 0 && moving) {
+      tree_.forget(from, name);
+      note_at(target.value.get(), to, there);
+      if (how == Renaming::exchanges) note_at(at, from, text);
+    }
+    return done;
   });
-  if (fault != Fault::none) return fault;
-  note_at(to, there);
-  if (how == Renaming::exchanges) note_at(from, std::string(name));
-  return fault;
 }
 
-void LocalStore::note_at(const Handle& folder, const std::string& name) const {
-  const auto there = tree_.open(folder);
-  if (!there) return;
-  const base::FileDescriptor file(openat(there.value.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  const Done<Found> moved = file ? found(file.get()) : Done<Found>{Fault::stale, {}};
-  if (moved) tree_.note(moved.value.handle, moved.value.attributes.kind, folder, name);
+void LocalStore::note_at(int folder, const Handle& handle, const std::string& name) const {
+  const base::FileDescriptor file(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (file) static_cast<void>(noted(file.get(), handle, name));
 }
 
 // --- the disk

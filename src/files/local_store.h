@@ -47,8 +47,11 @@ class LocalStore final : public Store {
                         std::span<const std::byte> data) const;
   Done<Found> found(int file) const;
   Done<Found> found_at(const Caller& caller, const Handle& handle, int folder, const std::string& name) const;
-  // Something has come there under that name.
-  void note_at(const Handle& folder, const std::string& name) const;
+  // Notes an open file's place.
+  Done<Found> noted(int file, const Handle& folder, std::string_view name) const;
+  // Notes what stands there under that name.
+  void note_at(int folder, const Handle& handle, const std::string& name) const;
+  Fault take_out(const Caller& caller, const Handle& folder, std::string_view name, int flags) const;
   // Opens a file's data with these flags, as whoever may: its owner always may.
   Done<base::FileDescriptor> open_data(const Caller& caller, int file, int flags) const;
   // Opens the folder, and has `make` make `name` there, as the caller.

@@ -21,8 +21,10 @@ namespace hamlyn::internal_::files {
 namespace {
 
 // File systems of other hosts: whoever serves one on has two caches that know nothing of each other.
-constexpr std::array<long, 6> kOverNetworks = {NFS_SUPER_MAGIC,       SMB_SUPER_MAGIC, 0xFF534D42 /* cifs */,
-                                               0xFE534D42 /* smb2 */, AFS_SUPER_MAGIC, FUSE_SUPER_MAGIC};
+constexpr std::array<long, 9> kOverNetworks = {
+    NFS_SUPER_MAGIC,       SMB_SUPER_MAGIC,         0xFF534D42 /* cifs */,
+    0xFE534D42 /* smb2 */, AFS_SUPER_MAGIC,         FUSE_SUPER_MAGIC,
+    0x00C36400 /* ceph */, 0x0BD00BD3 /* lustre */, 0x47504653 /* gpfs */};
 
 // A kernel handle with its bytes behind it.
 class KernelHandle {
@@ -34,6 +36,18 @@ class KernelHandle {
  private:
   alignas(file_handle) std::array<std::byte, sizeof(file_handle) + Handle::kMost> memory_{};
 };
+
+// The key of one tree, of that folder on that file system: another one is served with another.
+base::SipHash::Key key_of(const base::SipHash::Key& key, const file_handle* root,
+                          const struct statfs& system) {
+  std::array<std::uint64_t, 2 + Handle::kMost / sizeof(std::uint64_t)> words{};
+  static_assert(sizeof system.f_fsid == sizeof words[0]);
+  std::memcpy(&words[0], &system.f_fsid, sizeof words[0]);
+  words[1] = root->handle_bytes | static_cast<std::uint64_t>(static_cast<std::uint32_t>(root->handle_type))
+                                      << 32;
+  std::memcpy(&words[2], root->f_handle, root->handle_bytes);
+  return {base::SipHash::of(key, words), base::SipHash::of({key[1], key[0]}, words)};
+}
 
 Moment moment_of(const statx_timestamp& time) noexcept {
   return {.seconds = time.tv_sec, .nanoseconds = time.tv_nsec};
@@ -58,6 +72,8 @@ Done<Attributes> attributes_of(int file) {
   struct statx found;
   if (statx(file, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &found) != 0)
     return {fault_of(errno), {}};
+  // A file without a name is there while somebody has it open, and for nobody else.
+  if (found.stx_nlink == 0) return {Fault::stale, {}};
   return {Fault::none,
           {.inode = found.stx_ino,
            .size = found.stx_size,
@@ -92,6 +108,7 @@ LocalTree::LocalTree(const std::string& path, const base::SipHash::Key& key) : k
                   "the file system of " + path + " has handles of more than 32 bytes");
     base::throw_system(("cannot have a handle of " + path).c_str());
   }
+  key_ = key_of(key, kernel.get(), found);
   const Done<Handle> root = handle_of(directory_.get());
   if (!root) base::throw_system(("cannot have a handle of " + path).c_str());
   root_ = root.value;
@@ -142,6 +159,18 @@ Done<base::FileDescriptor> LocalTree::open(const Handle& handle) const {
 
 void LocalTree::note(const Handle& file, Kind kind, const Handle& folder, std::string_view name) const {
   if (places_ != nullptr) places_->note(file, kind, folder, name);
+}
+
+void LocalTree::forget(const Handle& folder, std::string_view name) const {
+  if (places_ != nullptr) places_->forget(folder, name);
+}
+
+std::shared_lock<std::shared_mutex> LocalTree::still() const {
+  return places_ != nullptr ? places_->still() : std::shared_lock<std::shared_mutex>();
+}
+
+std::unique_lock<std::shared_mutex> LocalTree::moving() const {
+  return places_ != nullptr ? places_->moving() : std::unique_lock<std::shared_mutex>();
 }
 
 }  // namespace hamlyn::internal_::files

@@ -3,6 +3,8 @@
 // with the store's key, so that only what was found below the root is ever opened.
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 
@@ -34,6 +36,12 @@ class LocalTree {
   Done<Handle> handle_of(int file) const noexcept;
   // A file was found, or made, or has come there.
   void note(const Handle& file, Kind kind, const Handle& folder, std::string_view name) const;
+  // A name has gone.
+  void forget(const Handle& folder, std::string_view name) const;
+  // While it is held nobody opens a file: who moves one holds it until that is noted.
+  std::unique_lock<std::shared_mutex> moving() const;
+  // While it is held nobody moves a file: who finds one holds it until that is noted.
+  std::shared_lock<std::shared_mutex> still() const;
 
  private:
   std::uint64_t seal_of(const Handle& handle) const noexcept;

@@ -2,12 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <utility>
 
 namespace hamlyn::internal_::files {
 namespace {
@@ -20,6 +20,12 @@ Done<base::FileDescriptor> open_at(int folder, const char* name) {
   return {Fault::none, std::move(file)};
 }
 
+bool is_directory(int file, unsigned char type) {
+  if (type != DT_UNKNOWN) return type == DT_DIR;
+  struct stat found {};
+  return fstat(file, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 }  // namespace
 
 Places::Places(int root, const Handle& handle, HandleOf handle_of)
@@ -27,22 +33,47 @@ Places::Places(int root, const Handle& handle, HandleOf handle_of)
 
 void Places::note(const Handle& file, Kind kind, const Handle& folder, std::string_view name) {
   if (file == root_handle_) return;
-  Place place{folder, std::string(name)};
+  const Place place{folder, std::string(name)};
   const std::lock_guard guard(mutex_);
+  const auto before = at_.find(place);
+  if (before != at_.end() && before->second == file) return;
+  if (before != at_.end()) drop(before->second, place);
   std::vector<Place>& all = noted_[file];
-  if (kind == Kind::directory) all.clear();  // which has one name
-  if (std::ranges::find(all, place) == all.end()) all.push_back(std::move(place));
+  if (kind == Kind::directory) {  // which has one name
+    for (const Place& each : all) at_.erase(each);
+    all.clear();
+  }
+  all.push_back(place);
+  at_[place] = file;
+}
+
+void Places::forget(const Handle& folder, std::string_view name) {
+  const Place place{folder, std::string(name)};
+  const std::lock_guard guard(mutex_);
+  const auto there = at_.find(place);
+  if (there == at_.end()) return;
+  const Handle file = there->second;
+  drop(file, place);
+}
+
+// Under the mutex.
+void Places::drop(const Handle& file, const Place& place) {
+  at_.erase(place);
+  const auto found = noted_.find(file);
+  if (found == noted_.end()) return;
+  std::erase(found->second, place);
+  if (found->second.empty()) noted_.erase(found);
 }
 
 Done<base::FileDescriptor> Places::open(const Handle& file) {
-  Done<base::FileDescriptor> there = open_noted(file, 0);
+  const auto look = [&] {
+    const std::shared_lock still(moving_);
+    return open_noted(file, 0);
+  };
+  Done<base::FileDescriptor> there = look();
   if (there.fault != Fault::stale) return there;
-  {
-    const std::lock_guard guard(mutex_);
-    if (std::exchange(all_noted_, true)) return there;
-  }
-  note_below(root_, root_handle_, 0);
-  return open_noted(file, 0);
+  std::call_once(all_noted_, [this] { note_all(); });
+  return look();
 }
 
 std::vector<Places::Place> Places::places_of(const Handle& file) {
@@ -51,45 +82,50 @@ std::vector<Places::Place> Places::places_of(const Handle& file) {
   return found == noted_.end() ? std::vector<Place>{} : found->second;
 }
 
-void Places::drop(const Handle& file, const Place& place) {
-  const std::lock_guard guard(mutex_);
-  const auto found = noted_.find(file);
-  if (found == noted_.end()) return;
-  std::erase(found->second, place);
-  if (found->second.empty()) noted_.erase(found);
-}
-
-// Each folder on the way is looked at: whoever was moved stands elsewhere now.
+// Each folder on the way is looked at: one that was moved stands elsewhere now.
 Done<base::FileDescriptor> Places::open_noted(const Handle& file, std::size_t depth) {
   if (file == root_handle_) return open_at(root_, ".");
   if (depth == kDeepest) return {Fault::stale, {}};
   for (const Place& place : places_of(file)) {
-    const Done<base::FileDescriptor> folder = open_noted(place.folder, depth + 1);
-    if (!folder && folder.fault != Fault::stale) return {folder.fault, {}};
-    if (folder) {
-      Done<base::FileDescriptor> there = open_at(folder.value.get(), place.name.c_str());
-      const Done<Handle> handle = there ? handle_of_(there.value.get()) : Done<Handle>{there.fault, {}};
-      if (handle && handle.value == file) return there;
-      if (!there && there.fault != Fault::no_entry) return there;
-    }
+    const Done<base::FileDescriptor> folder = open_noted(place.first, depth + 1);
+    if (folder.fault == Fault::stale) continue;  // it may be found again, and the file with it
+    if (!folder) return {folder.fault, {}};
+    Done<base::FileDescriptor> there = open_at(folder.value.get(), place.second.c_str());
+    if (!there && there.fault != Fault::no_entry) return there;
+    const Done<Handle> handle = there ? handle_of_(there.value.get()) : Done<Handle>{there.fault, {}};
+    if (handle && handle.value == file) return there;
+    const std::lock_guard guard(mutex_);
     drop(file, place);
   }
   return {Fault::stale, {}};
 }
 
-void Places::note_below(int folder, const Handle& handle, std::size_t depth) {
-  const int open = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+// One folder is open at a time, however deep the tree is.
+void Places::note_all() {
+  std::vector<Handle> folders{root_handle_};
+  while (!folders.empty()) {
+    const Handle folder = folders.back();
+    folders.pop_back();
+    note_in(folder, folders);
+  }
+}
+
+void Places::note_in(const Handle& folder, std::vector<Handle>& folders) {
+  const std::shared_lock still(moving_);
+  const Done<base::FileDescriptor> there = open_noted(folder, 0);
+  if (!there) return;
+  const int open = openat(there.value.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> list(open < 0 ? nullptr : fdopendir(open), closedir);
-  if (list == nullptr || depth == kDeepest) return;
+  if (list == nullptr) return;
   while (const dirent* const entry = readdir(list.get())) {
     const std::string_view text = entry->d_name;
     if (text == "." || text == "..") continue;
-    const base::FileDescriptor file(openat(open, entry->d_name, kPath));
-    const Done<Handle> of = file ? handle_of_(file.get()) : Done<Handle>{Fault::stale, {}};
+    const Done<base::FileDescriptor> file = open_at(open, entry->d_name);
+    const Done<Handle> of = file ? handle_of_(file.value.get()) : Done<Handle>{Fault::stale, {}};
     if (!of) continue;
-    const bool directory = entry->d_type == DT_DIR;
-    note(of.value, directory ? Kind::directory : Kind::other, handle, text);
-    if (directory) note_below(file.get(), of.value, depth + 1);
+    const bool directory = is_directory(file.value.get(), entry->d_type);
+    note(of.value, directory ? Kind::directory : Kind::other, folder, text);
+    if (directory) folders.push_back(of.value);
   }
 }
 

@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -27,32 +29,36 @@ class Places {
   // `root`: a directory that stays open.
   Places(int root, const Handle& handle, HandleOf handle_of);
 
-  // A file was found, or made, there.
+  // A file was found, or made, there. A file that was noted there before stands there no more.
   void note(const Handle& file, Kind kind, const Handle& folder, std::string_view name);
+  // No file stands there any more.
+  void forget(const Handle& folder, std::string_view name);
+  // While it is held nobody opens, so that what is moved is noted before it is looked for.
+  std::unique_lock<std::shared_mutex> moving() { return std::unique_lock(moving_); }
+  // While it is held nobody moves a file: what is found is noted where it is.
+  std::shared_lock<std::shared_mutex> still() { return std::shared_lock(moving_); }
   // Opens it by O_PATH. A file that was never noted is looked for in the whole tree, once: then all are
   // noted. stale: it has no place in the tree any more.
   Done<base::FileDescriptor> open(const Handle& file);
 
  private:
-  struct Place {
-    Handle folder;
-    std::string name;
-
-    friend bool operator==(const Place&, const Place&) = default;
-  };
+  using Place = std::pair<Handle, std::string>;  // a folder, and a name there
   static constexpr std::size_t kDeepest = 2048;  // folders above each other
 
   Done<base::FileDescriptor> open_noted(const Handle& file, std::size_t depth);
   std::vector<Place> places_of(const Handle& file);
   void drop(const Handle& file, const Place& place);
-  void note_below(int folder, const Handle& handle, std::size_t depth);
+  void note_all();
+  void note_in(const Handle& folder, std::vector<Handle>& folders);
 
   int root_;
   Handle root_handle_;
   HandleOf handle_of_;
+  std::once_flag all_noted_;
+  std::shared_mutex moving_;
   std::mutex mutex_;  // guards the following
   std::map<Handle, std::vector<Place>> noted_;
-  bool all_noted_ = false;
+  std::map<Place, Handle> at_;
 };
 
 }  // namespace hamlyn::internal_::files

@@ -1,9 +1,12 @@
 #include "hamlyn/files/server.h"
 
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -70,6 +73,16 @@ struct Door {
   }
 };
 
+// Takes from this thread the right to use a file system beyond quotas, which it would use for whomever it
+// acts.
+bool be_bound_by_quotas() noexcept {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> all{};
+  if (syscall(SYS_capget, &header, all.data()) != 0) return false;
+  all[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
+  return syscall(SYS_capset, &header, all.data()) == 0;
+}
+
 AreaSizes sizes_of(const hamlyn::files::ServerOptions& options) {
   const auto buckets = [](std::size_t entries) { return (entries + NameArea::kWays - 1) / NameArea::kWays; };
   if (options.names == 0 || options.links == 0 || options.data < kBlock)
@@ -124,7 +137,8 @@ Server::~Server() = default;
 
 // Files have the mode that their makers ask for: a thread that serves has a mask of its own.
 Status Server::run() noexcept {
-  if (library::simulation == nullptr && unshare(CLONE_FS) == 0) umask(0);
+  if (unshare(CLONE_FS) != 0 || !be_bound_by_quotas()) return Status::refused;
+  umask(0);
   return inside_->server.run();
 }
 

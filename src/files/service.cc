@@ -9,7 +9,6 @@
 namespace hamlyn::internal_::files {
 namespace {
 
-constexpr Caller kItself{};                    // whoever asks for no rights: the server
 constexpr std::uint32_t kNobodysUser = 65534;  // of all hosts
 
 }  // namespace
@@ -59,6 +58,13 @@ std::optional<Changes> changes(const Wanted& wanted) noexcept {
                  .written = time_of(wanted.which, Wanted::kWritten, Wanted::kWrittenNow, wanted.written)};
 }
 
+namespace {
+
+// The server, which looks for itself.
+Caller itself() noexcept { return {.user = geteuid(), .group = getegid()}; }
+
+}  // namespace
+
 struct Service::Who {
   Who(const Service& service, std::uint32_t user) {
     if (service.squashes_root_ && user == 0) user = kNobodysUser;
@@ -94,6 +100,7 @@ class Service::Finding {
 class Service::Changing {
  public:
   Changing(Service& service, std::initializer_list<Handle> files) : service_(service) {
+    stripes_.reserve(files.size());
     const std::lock_guard guard(service.mutex_);
     for (const Handle& file : files) {
       Stripe& stripe = service.stripe_of(file);
@@ -128,7 +135,7 @@ class Service::Naming {
  public:
   Naming(Service& service, const Handle& folder) : Naming(service, folder, folder) {}
   Naming(Service& service, const Handle& one, const Handle& other) {
-    const auto [first, second] = std::minmax(one.seal % kStripes, other.seal % kStripes);
+    const auto [first, second] = std::minmax({one.seal % kStripes, other.seal % kStripes});
     first_ = std::unique_lock(service.naming_[first]);
     if (first != second) second_ = std::unique_lock(service.naming_[second]);
   }
@@ -319,7 +326,7 @@ AttributesAnswer Service::link(std::uint32_t user, const Handle& file, const Han
 Fault Service::take_out(std::uint32_t user, const Handle& folder, std::string_view name, bool directory) {
   const Who who(*this, user);
   const Naming naming(*this, folder);
-  const Handle file = store_.look_up(kItself, folder, name).value.handle;
+  const Handle file = store_.look_up(itself(), folder, name).value.handle;
   const Changing changing(*this, {file, folder}, [&](AreaWriter& areas) {
     areas.forget_name(folder, name);
     areas.forget_attributes(folder);
@@ -344,8 +351,8 @@ Fault Service::rename(std::uint32_t user, const Handle& from, std::string_view n
                       std::string_view new_name, Renaming how) {
   const Who who(*this, user);
   const Naming naming(*this, from, to);
-  const Handle moved = store_.look_up(kItself, from, name).value.handle;
-  const Handle replaced = store_.look_up(kItself, to, new_name).value.handle;
+  const Handle moved = store_.look_up(itself(), from, name).value.handle;
+  const Handle replaced = store_.look_up(itself(), to, new_name).value.handle;
   const Changing changing(*this, {from, to, moved, replaced}, [&](AreaWriter& areas) {
     areas.forget_name(from, name);
     areas.forget_name(to, new_name);

@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "base/standard_output.h"
@@ -25,20 +29,40 @@ namespace {
 struct Words {
   std::string name, directory, node;
   bool read_only = false, foreground = false, json = false;
-  double soft = 0;           // seconds; 0: for as long as it takes
-  double timeout = 10;       // for the server at first
-  std::string more_options;  // of mount(8)
+  double soft = 0;                // seconds; 0: for as long as it takes
+  double timeout = 10;            // for the server at first
+  std::string more_options;       // of mount(8)
+  std::vector<std::string> more;  // of those, what the kernel takes
 };
 
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365 * 10);
 
-// mount(8) and fstab say "rw", "ro" and words of their own, of which most mean nothing here.
+// Words of fstab that tell mount(8) when to mount, or say what is so anyway.
+bool means_nothing_here(std::string_view word) {
+  constexpr std::array<std::string_view, 12> kWords = {
+      "rw", "dev", "suid", "exec", "async", "auto", "noauto", "user", "nofail", "_netdev", "nodev", "nosuid"};
+  return word.empty() || word.starts_with("x-") || std::ranges::find(kWords, word) != kWords.end();
+}
+
+// Throws Failure (kUsage): a word that would have to mean something and does not.
 void take_options(Words& words) {
   std::istringstream all(words.more_options);
   for (std::string each; std::getline(all, each, ',');) {
-    if (each == "ro") words.read_only = true;
-    if (each.starts_with("soft=")) words.soft = std::stod(each.substr(5));
-    if (each.starts_with("node=")) words.node = each.substr(5);
+    if (means_nothing_here(each)) continue;
+    if (each == "ro") {
+      words.read_only = true;
+    } else if (each.starts_with("node=")) {
+      words.node = each.substr(5);
+    } else if (each.starts_with("soft=")) {
+      if (!CLI::detail::lexical_cast(each.substr(5), words.soft) || !(words.soft >= 0.1 && words.soft <= 1e6))
+        throw tool::Failure("-o " + each + ": seconds from 0.1 to 1000000 are wanted", "usage",
+                            "see 'hamlyn-mount --help'", tool::kUsage);
+    } else if (each == "noexec" || each == "noatime" || each == "sync") {
+      words.more.push_back(each);
+    } else {
+      throw tool::Failure("-o " + each + ": there is no such option", "usage", "see 'hamlyn-mount --help'",
+                          tool::kUsage);
+    }
   }
 }
 
@@ -66,7 +90,8 @@ std::string read_words(int count, char** all, Words& words, tool::Speaker& speak
       ->type_name("SOCKET")
       ->check(tool::not_empty());
   app.add_flag("--foreground,-f", words.foreground, "Stay in the foreground until it is unmounted");
-  app.add_option("-o", words.more_options, "Options as mount(8) has them: ro, soft=SECONDS, node=SOCKET")
+  app.add_option("-o", words.more_options,
+                 "Options as mount(8) has them: ro, noexec, noatime, sync, soft=SECONDS, node=SOCKET")
       ->type_name("OPTION,...");
   app.add_flag("--json", words.json, "A failure is one JSON object on standard output, too");
   app.footer(tool::kExitCodes);
@@ -99,6 +124,7 @@ void serve(const Words& words, const std::function<void()>& mounted) {
   Session session(*clerk, {.source = words.name,
                            .directory = words.directory,
                            .read_only = words.read_only,
+                           .more = words.more,
                            .all_users = geteuid() == 0});
   session.run(mounted);
 }
@@ -117,8 +143,8 @@ int serve_beside(const Words& words, const tool::Speaker& speaker) {
       serve(words, [&] {
         const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (const int fd : {0, 1, 2}) dup2(nothing, fd);
-        if (chdir("/") != 0 || write(tell.get(), "", 1) != 1)
-          throw tool::system_failure("cannot go on", errno);
+        // The mount is there, whether or not anybody waits for that.
+        static_cast<void>(chdir("/") == 0 && write(tell.get(), "", 1) == 1);
         tell.reset();
       });
       return 0;

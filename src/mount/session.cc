@@ -10,11 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <new>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "files/fault.h"
@@ -49,6 +51,8 @@ Mounted& of(fuse_req_t request) { return *static_cast<Mounted*>(fuse_req_userdat
 Store& store_of(fuse_req_t request) { return of(request).store; }
 // The user who asks. Groups are those that the server's host knows.
 Caller caller_of(fuse_req_t request) { return {.user = fuse_req_ctx(request)->uid}; }
+// The user who has opened the file, whoever uses its descriptor now.
+Caller opener_of(const fuse_file_info& how) { return {.user = static_cast<std::uint32_t>(how.fh)}; }
 
 // An answer that the kernel does not take any more, since its asker has gone, is nobody's loss.
 void answer(fuse_req_t request, Fault fault) { fuse_reply_err(request, files::number_of(fault)); }
@@ -115,7 +119,7 @@ void answer(fuse_req_t request, const Done<Attributes>& attributes) {
 }
 
 // Kernel and libfuse have agreed.
-void begin(void* mounted, fuse_conn_info*) { static_cast<Mounted*>(mounted)->begun(); }
+void begin(void* mounted, fuse_conn_info*) noexcept { static_cast<Mounted*>(mounted)->begun(); }
 
 // --- names
 
@@ -207,7 +211,7 @@ Changes::Time wanted_time(bool now, const timespec& time) {
           .moment = {.seconds = time.tv_sec, .nanoseconds = static_cast<std::uint32_t>(time.tv_nsec)}};
 }
 
-void change(fuse_req_t request, fuse_ino_t number, struct stat* stat, int which, fuse_file_info*) {
+void change(fuse_req_t request, fuse_ino_t number, struct stat* stat, int which, fuse_file_info* how) {
   Changes changes;
   if ((which & FUSE_SET_ATTR_MODE) != 0) changes.mode = stat->st_mode & 07777u;
   if ((which & FUSE_SET_ATTR_UID) != 0) changes.owner = stat->st_uid;
@@ -218,7 +222,8 @@ void change(fuse_req_t request, fuse_ino_t number, struct stat* stat, int which,
   if ((which & FUSE_SET_ATTR_MTIME) != 0)
     changes.written = wanted_time((which & FUSE_SET_ATTR_MTIME_NOW) != 0, stat->st_mtim);
   with(request, number, [&](const Handle& file) {
-    answer(request, store_of(request).change(caller_of(request), file, changes));
+    const Caller caller = how != nullptr && changes.size ? opener_of(*how) : caller_of(request);
+    answer(request, store_of(request).change(caller, file, changes));
   });
 }
 
@@ -248,6 +253,7 @@ void open_file(fuse_req_t request, fuse_ino_t number, fuse_file_info* how) {
   with(request, number, [&](const Handle& file) {
     if (const Fault fault = truncate(request, file, *how); fault != Fault::none)
       return answer(request, fault);
+    how->fh = fuse_req_ctx(request)->uid;
     how->direct_io = 1;
     fuse_reply_open(request, how);
   });
@@ -259,17 +265,19 @@ void create(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode
     const Done<Found> made = store_of(request).create(caller_of(request), at, name, mode & 07777u, fresh);
     const Fault fault = made ? truncate(request, made.value.handle, *how) : made.fault;
     if (fault != Fault::none) return answer(request, fault);
+    if (made.value.attributes.kind != Kind::file) return answer(request, Fault::exists);
     const fuse_entry_param entry = entry_of(request, made.value);
+    how->fh = fuse_req_ctx(request)->uid;
     how->direct_io = 1;
     if (fuse_reply_create(request, &entry, how) != 0) of(request).nodes.forget(entry.ino, 1);
   });
 }
 
-void read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
+void read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info* how) {
   with(request, number, [&](const Handle& file) {
     std::vector<std::byte> bytes(std::min(size, kMostBytes));
     const Done<std::size_t> done =
-        store_of(request).read(caller_of(request), file, static_cast<std::uint64_t>(offset), bytes);
+        store_of(request).read(opener_of(*how), file, static_cast<std::uint64_t>(offset), bytes);
     if (!done) return answer(request, done.fault);
     fuse_reply_buf(request, reinterpret_cast<const char*>(bytes.data()), done.value);
   });
@@ -280,7 +288,7 @@ void write(fuse_req_t request, fuse_ino_t number, const char* data, std::size_t 
            fuse_file_info* how) {
   with(request, number, [&](const Handle& file) {
     const auto bytes = std::as_bytes(std::span(data, size));
-    const Caller caller = caller_of(request);
+    const Caller caller = opener_of(*how);
     const Done<std::size_t> done =
         (how->flags & O_APPEND) != 0
             ? store_of(request).append(caller, file, bytes)
@@ -408,9 +416,23 @@ std::vector<std::string> words_of(const Options& options) {
   std::string wanted = "default_permissions,subtype=hamlyn,nodev,nosuid";
   if (options.all_users) wanted += ",allow_other";
   if (options.read_only) wanted += ",ro";
+  for (const std::string& each : options.more) wanted += "," + each;
   std::string source = options.source;
   std::ranges::replace(source, ',', '_');
   return {"hamlyn-mount", "-o", wanted + ",fsname=" + source};
+}
+
+// Where it is mounted, whatever the current folder is later. Throws Error(invalid_argument).
+std::string mount_point(const std::string& directory) {
+  std::error_code failed;
+  const std::string where = std::filesystem::canonical(directory, failed);
+  struct stat found {
+  }, above{};
+  if (failed || stat(where.c_str(), &found) != 0 || !S_ISDIR(found.st_mode))
+    throw Error(ErrorCode::invalid_argument, directory + " is no directory to mount at");
+  if (where == "/" || (stat((where + "/..").c_str(), &above) == 0 && above.st_dev != found.st_dev))
+    throw Error(ErrorCode::invalid_argument, directory + " is a mount point in use");
+  return where;
 }
 
 }  // namespace
@@ -434,9 +456,7 @@ Session::Session(Store& store, const Options& options) : inside_(std::make_uniqu
     throw Error(ErrorCode::not_permitted,
                 std::string("/dev/fuse cannot be opened (") + std::strerror(errno) +
                     "): load the kernel's module fuse, or run where that device is");
-  struct stat found {};
-  if (stat(options.directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode))
-    throw Error(ErrorCode::invalid_argument, options.directory + " is no directory to mount at");
+  const std::string where = mount_point(options.directory);
   std::vector<std::string> words = words_of(options);
   std::vector<char*> pointers;
   for (std::string& each : words) pointers.push_back(each.data());
@@ -448,10 +468,9 @@ Session::Session(Store& store, const Options& options) : inside_(std::make_uniqu
   if (fuse_set_signal_handlers(inside_->session) != 0)
     throw Error(ErrorCode::system, "the signals' handlers cannot be set");
   inside_->handles_signals = true;
-  if (fuse_session_mount(inside_->session, options.directory.c_str()) != 0)
+  if (fuse_session_mount(inside_->session, where.c_str()) != 0)
     throw Error(ErrorCode::not_permitted,
-                "cannot mount at " + options.directory +
-                    ": root may, and others where they may write, with fusermount3");
+                "cannot mount at " + where + ": root may, and others where they may write, with fusermount3");
   inside_->is_mounted = true;
 }
 

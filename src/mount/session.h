@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/namespaces.h"
 #include "files/store.h"
@@ -12,10 +13,11 @@
 namespace hamlyn::internal_::mount {
 
 struct Options {
-  std::string source;      // as /proc/mounts shows it
-  std::string directory;   // where it is mounted
-  bool read_only = false;  // nothing may be changed by it
-  bool all_users = false;  // users besides this process's own may use it
+  std::string source;                  // as /proc/mounts shows it
+  std::string directory;               // where it is mounted
+  bool read_only = false;              // nothing may be changed by it
+  std::vector<std::string> more = {};  // options of mount(8) that the kernel knows
+  bool all_users = false;              // users besides this process's own may use it
 };
 
 class Session {

@@ -273,6 +273,54 @@ TEST(FilesOfUsers, are_their_own) {
   EXPECT_EQ(Actor(code_of).wait(), failed_with(ErrorCode::not_permitted)) << "root does not believe a user";
 }
 
+TEST(FilesOfUsers, are_changed_by_a_server_that_is_not_the_superusers) {
+  NEEDS_ROOT();
+  const Folder folder{0755};
+  const std::string socket = folder.file("s"), tree_folder = folder.file("tree");
+  for (const std::string& each : {tree_folder, folder.file("state")}) {
+    fs::create_directory(each);
+    ASSERT_EQ(chown(each.c_str(), kAnna, kAnna), 0);
+    fs::permissions(each, fs::perms{0700});
+  }
+  Daemon daemon{socket, {"--service"}};
+  const Interface::Options options{.node = socket, .start_node = false};
+  Actor server(
+      [&](Line& line) {
+        Interface interface(options);
+        files::Server own(interface, tree_folder, "annas", {.state = folder.file("state")});
+        line.put(true);
+        return own.run() == Status::ok ? 0 : 1;
+      },
+      kAnna);
+  ASSERT_TRUE(server.line().take<bool>());
+  Actor client(
+      [&](Line&) {
+        Interface interface(options);
+        Tree tree(interface, "annas");
+        EXPECT_EQ(put(tree, "f", "text"), Fault::none);
+        EXPECT_EQ(tree.link("f", "g"), Fault::none);
+        EXPECT_EQ(tree.attributes("g").value.links, 2u);
+        EXPECT_EQ(tree.remove("f"), Fault::none);
+        EXPECT_EQ(tree.attributes("g").value.links, 1u) << "what was removed is not in the areas";
+        auto open = tree.open("g");
+        std::byte byte{};
+        EXPECT_EQ(open.value.read_at(0, {&byte, 1}).value, 1u);
+        EXPECT_EQ(put(tree, "h", "other"), Fault::none);
+        EXPECT_EQ(tree.rename("h", "g"), Fault::none);
+        EXPECT_EQ(open.value.read_at(0, {&byte, 1}).fault, Fault::stale) << "another file took its place";
+        EXPECT_EQ(all_of(tree, "g"), "other");
+        EXPECT_EQ(tree.make_directory("a"), Fault::none);
+        EXPECT_EQ(put(tree, "a/in", "inside"), Fault::none);
+        auto inside = tree.open("a/in");
+        EXPECT_EQ(tree.rename("a", "b"), Fault::none);
+        EXPECT_EQ(inside.value.read_at(0, {&byte, 1}).value, 1u) << "its folder was moved";
+        EXPECT_EQ(all_of(tree, "b/in"), "inside");
+        return testing::Test::HasFailure() ? 1 : 0;
+      },
+      kAnna);
+  EXPECT_EQ(client.wait(), 0);
+}
+
 TEST(FilesOfUsers, are_not_believed_of_a_stranger_who_took_the_name) {
   NEEDS_ROOT();
   const Folder folder{0755};

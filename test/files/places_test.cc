@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "files/local_store.h"
 
@@ -109,6 +111,47 @@ TEST_F(PlacesTest, find_what_somebody_else_has_moved_when_it_is_looked_up_again)
     fs::rename(folder + "/a", folder + "/b");
     EXPECT_TRUE(store.look_up(self(), store.root(), "b"));
     EXPECT_EQ(text_of(store, file), "x");
+  });
+}
+
+TEST_F(PlacesTest, find_files_while_folders_above_them_are_moved) {
+  as_user([](const std::string& folder) {
+    fs::create_directories(folder + "/a/b/c");
+    write_text(folder + "/a/b/c/file", "x");
+    LocalStore store(folder, kOwnKey);
+    Handle at = store.root(), above = at;
+    for (const char* const each : {"a", "b", "c", "file"}) {
+      above = std::string_view(each) == "b" ? at : above;
+      at = store.look_up(self(), at, each).value.handle;
+    }
+    std::atomic<bool> over = false;
+    std::thread moving([&] {
+      for (int i = 0; i != 500; ++i) {
+        store.rename(self(), above, i % 2 == 0 ? "b" : "z", above, i % 2 == 0 ? "z" : "b",
+                     Renaming::replaces);
+        store.look_up(self(), above, i % 2 == 0 ? "z" : "b");
+      }
+      over = true;
+    });
+    while (!over) EXPECT_EQ(text_of(store, at), "x");
+    moving.join();
+    EXPECT_EQ(text_of(store, at), "x");
+  });
+}
+
+TEST_F(PlacesTest, find_what_is_deep) {
+  as_user([](const std::string& folder) {
+    std::string path = folder;
+    for (int i = 0; i != 300; ++i) path += "/d";
+    fs::create_directories(path);
+    write_text(path + "/file", "deep");
+    std::optional<LocalStore> store(std::in_place, folder, kOwnKey);
+    Handle at = store->root();
+    for (int i = 0; i != 300; ++i) at = store->look_up(self(), at, "d").value.handle;
+    at = store->look_up(self(), at, "file").value.handle;
+    store.reset();
+    store.emplace(folder, kOwnKey);
+    EXPECT_EQ(text_of(*store, at), "deep");
   });
 }
 

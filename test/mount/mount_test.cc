@@ -275,6 +275,13 @@ TEST_F(Mounted, gives_each_user_its_own_rights) {
   EXPECT_EQ(as_user(4712, [&] { return chmod(path("one", "sticky/own").c_str(), 0666); }), EPERM);
   EXPECT_EQ(as_user(4711, [&] { return chmod(path("one", "sticky/own").c_str(), 0600); }), 0);
   EXPECT_EQ(look(path("tree", "sticky/own")).text.substr(0, 11), "100600 4711");
+  // A descriptor is used with the rights of who has opened it.
+  const int roots = open(path("one", "secret").c_str(), O_RDWR);
+  char byte = 0;
+  EXPECT_EQ(
+      as_user(4711, [&] { return pread(roots, &byte, 1, 0) == 1 && pwrite(roots, "y", 1, 0) == 1 ? 0 : -1; }),
+      0);
+  close(roots);
 }
 
 // --- what ends
@@ -360,7 +367,11 @@ TEST_F(Mounted, is_not_mounted_where_it_cannot_be) {
     EXPECT_NE(finished.err.find(part), std::string::npos) << finished.err;
   };
   refused(mount("none", 1), 1, "is no directory to mount at (invalid_argument)");
-  Command nobody({program("hamlyn-mount"), "nobody", folder_.file("one"), "--node", nodes_->at(1).node,
+  refused(mount("one", 1, {"-o", "rw,nosense"}), 2, "-o nosense: there is no such option (usage)");
+  refused(mount("one", 1, {"-o", "soft=nan"}), 2, "(usage)");
+  mount_well("one", 1, {"-o", "noexec,nofail,x-systemd.automount"});
+  refused(mount("one", 1), 1, "is a mount point in use (invalid_argument)");
+  Command nobody({program("hamlyn-mount"), "nobody", folder_.file("two"), "--node", nodes_->at(1).node,
                   "--timeout", "0.1"},
                  {});
   refused(nobody.wait(), 3, "nobody serves 'nobody' in the time given (timed_out)");

@@ -17,7 +17,7 @@ void become(const std::vector<std::string>& words, const std::string& lack) {
   all.push_back(nullptr);
   std::error_code none;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
-  execv((own / words[0]).c_str(), all.data());
+  if (!own.empty()) execv((own / words[0]).c_str(), all.data());
   execvp(words[0].c_str(), all.data());
   if (errno == ENOENT) throw Failure(words[0] + " is not there", "not_installed", lack);
   throw system_failure("cannot start " + words[0], errno);

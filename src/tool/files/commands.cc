@@ -2,12 +2,17 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <array>
+#include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
+#include "base/random.h"
 #include "base/standard_output.h"
 #include "hamlyn/files.h"
 #include "hamlyn/protocols/manager.h"
@@ -75,7 +80,10 @@ std::string mode_text(const files::Attributes& of) {
 }
 
 std::string time_text(const files::Moment& moment) {
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(moment.seconds)));
+  const auto seconds = static_cast<std::time_t>(moment.seconds);
+  std::tm parts{};
+  if (gmtime_r(&seconds, &parts) == nullptr) return fmt::format("{} s", moment.seconds);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
 }
 
 ordered_json json_of(const std::string& path, const files::Attributes& of) {
@@ -88,6 +96,16 @@ ordered_json json_of(const std::string& path, const files::Attributes& of) {
           {"group", of.group},
           {"inode", of.inode},
           {"written", fmt::format("{}.{:09}", of.written.seconds, of.written.nanoseconds)}};
+}
+
+// Names are any bytes: what is no text is shown as such.
+std::string text_of(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+std::string shown(std::string name) {
+  std::ranges::replace_if(
+      name, [](unsigned char each) { return each < 0x20 || each == 0x7F; }, '?');
+  return name;
 }
 
 // One command of it, on an open tree.
@@ -121,19 +139,21 @@ void Commands::list() {
   ordered_json all = ordered_json::array();
   for (const files::DirectoryEntry& each : take(tree_.list(path(0)), path(0).empty() ? "/" : path(0))) {
     if (!options_.all && !options_.json) {
-      base::print(each.name + "\n");
+      base::print(shown(each.name) + "\n");
       continue;
     }
     const auto of = tree_.attributes(below(each.name), false);
-    if (of.fault == files::Fault::no_entry) continue;  // removed meanwhile
+    if (of.fault == files::Fault::no_entry || of.fault == files::Fault::stale) continue;  // removed meanwhile
+    if (of.fault == files::Fault::cross_device) continue;  // another file system is mounted there
     const files::Attributes is = take(of, below(each.name));
     if (options_.json)
       all.push_back(json_of(each.name, is));
     else
       base::print(fmt::format("{} {:>3} {:>8} {:>8} {:>12} {} {}\n", mode_text(is), is.links,
-                              user_name(is.owner), is.group, is.size, time_text(is.written), each.name));
+                              user_name(is.owner), is.group, is.size, time_text(is.written),
+                              shown(each.name)));
   }
-  if (options_.json) base::print(all.dump() + "\n");
+  if (options_.json) base::print(text_of(all) + "\n");
 }
 
 void Commands::cat() {
@@ -143,15 +163,24 @@ void Commands::cat() {
     check_stop("reading");
     const std::size_t count = take(file.read(bytes), path(0));
     base::print({reinterpret_cast<const char*>(bytes.data()), count});
-    if (count != bytes.size()) return;
+    if (count == 0) return;
   }
 }
 
-// The old file is replaced when all has come.
+std::uint32_t mode_of_new() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666u & ~mask;
+}
+
+// The old file is replaced when all has come. Its rights stay.
 void Commands::put() {
   Input input(path(0));
-  const std::string to = path(1), beside = to + ".hamlyn-" + std::to_string(::getpid());
-  const files::Opening fresh{.write = true, .create = true, .fresh = true};
+  const std::string to = path(1);
+  const std::string beside = fmt::format("{}.{:016x}", to, base::random_key());
+  const auto old = tree_.attributes(to);
+  const files::Opening fresh{
+      .write = true, .create = true, .fresh = true, .mode = old ? old.value.mode & 0777u : mode_of_new()};
   files::File file = take(tree_.open(beside, fresh), to);
   std::vector<std::byte> bytes(kPiece);
   try {
@@ -172,7 +201,7 @@ void Commands::put() {
 
 void Commands::stat() {
   const files::Attributes of = take(tree_.attributes(path(0), false), path(0));
-  if (options_.json) return base::print(json_of(path(0), of).dump() + "\n");
+  if (options_.json) return base::print(text_of(json_of(path(0), of)) + "\n");
   base::print(
       fmt::format("{} {}\n  {} bytes in {} blocks of 512, {} name{}\n  mode {:04o}, owner {} ({}), "
                   "group {}, inode {}\n  read {}, written {}, changed {} UTC\n",

@@ -32,17 +32,24 @@ void tell(const ServeOptions& options) {
 class Servants {
  public:
   Servants(files::Server& server, std::uint32_t count) : server_(server) {
-    for (std::uint32_t i = 0; i != count; ++i)
-      threads_.emplace_back([&server] { static_cast<void>(server.run()); });
+    try {
+      for (std::uint32_t i = 0; i != count; ++i)
+        threads_.emplace_back([&server] { static_cast<void>(server.run()); });
+    } catch (...) {  // there are no more threads: those that there are leave
+      leave();
+      throw;
+    }
   }
-  ~Servants() {
-    server_.stop();
-    for (std::thread& each : threads_) each.join();
-  }
+  ~Servants() { leave(); }
   Servants(const Servants&) = delete;
   Servants& operator=(const Servants&) = delete;
 
  private:
+  void leave() {
+    server_.stop();
+    for (std::thread& each : threads_) each.join();
+  }
+
   files::Server& server_;
   std::vector<std::thread> threads_;
 };
