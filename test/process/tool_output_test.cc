@@ -41,6 +41,10 @@ const std::map<std::string, std::vector<Words>> kPrinting{
     {"top", {{"top", "-n", "1", "-i", "0.01"}, {"top", "-n", "1", "-i", "0.01", "--json"}}},
     {"calls",
      {{"calls", "answers"}, {"calls", "answers", "--json"}, {"calls", "answers", "minus", "5", "3"}}},
+    {"serve", {}},  // goes on when it has printed
+    {"files", {{"files", "toy", "df"}, {"files", "toy", "ls", "--json"}}},
+    {"mount", {}},
+    {"umount", {}},
     {"run", {{"run", "--label", "echo", "here"}}},
     {"doctor", {{"doctor"}, {"doctor", "--json"}}},
     {"logp", {}},  // whether it has something to print depends on how quiet the machine is
@@ -61,6 +65,9 @@ class ToolWritten : public testing::Test {
       partner.emplace(world_.start({"receive", "toy", "/dev/null", "-q", "--node", node_}));
     if (words[0] == "receive")
       partner.emplace(world_.start({"send", "toy", "-q", "--node", node_}, {.input = "some bytes"}));
+    if (words[0] == "files")
+      partner.emplace(world_.start(
+          {"serve", world_.data().path(), "--name", "toy", "--state", state_.file("s"), "--node", node_}));
     std::optional<Child> service;
     if (words[0] == "calls") service.emplace(-1, [this] { return serve(); });
     return world_.run(words, options);
@@ -98,6 +105,7 @@ class ToolWritten : public testing::Test {
   }
 
   World world_;
+  Folder state_;
   std::string node_ = world_.file("node");
   Daemon daemon_{node_};
 };
