@@ -46,7 +46,7 @@ class Files : public OnNodes {
     ASSERT_TRUE(server.line().take<bool>());
     in_child([&] {
       Interface interface(other_options());
-      Tree tree(interface, "tree");
+      Tree tree(interface, "tree", {.timeout = kPatience});
       work(interface, tree);
     });
   }
@@ -169,7 +169,7 @@ TEST_F(Files, go_on_when_the_server_was_killed_and_started_again) {
   ASSERT_TRUE(server->line().take<bool>());
   Actor client([this](Line& line) {
     Interface interface(other_options());
-    Tree tree(interface, "tree");
+    Tree tree(interface, "tree", {.timeout = kPatience});
     EXPECT_EQ(put(tree, "file", "text"), Fault::none);
     auto file = tree.open("file", {.write = true});
     line.put(true);
@@ -262,7 +262,7 @@ TEST(FilesOfUsers, are_their_own) {
   const auto code_of = [&](Line&) {
     try {
       Interface interface(options);
-      Tree opened(interface, "annas", {.timeout = 300ms});
+      Tree opened(interface, "annas", {.timeout = kPatience});
       return put(opened, "file", "x") == Fault::none ? 0 : 1;
     } catch (const Error& error) {
       return failed_with(error.code());
@@ -296,7 +296,7 @@ TEST(FilesOfUsers, are_changed_by_a_server_that_is_not_the_superusers) {
   Actor client(
       [&](Line&) {
         Interface interface(options);
-        Tree tree(interface, "annas");
+        Tree tree(interface, "annas", {.timeout = kPatience});
         EXPECT_EQ(put(tree, "f", "text"), Fault::none);
         EXPECT_EQ(tree.link("f", "g"), Fault::none);
         EXPECT_EQ(tree.attributes("g").value.links, 2u);
@@ -344,7 +344,7 @@ TEST(FilesOfUsers, are_not_believed_of_a_stranger_who_took_the_name) {
   const auto opens = [&](Line&) {
     try {
       Interface interface(options);
-      Tree opened(interface, "tree", {.timeout = 300ms});
+      Tree opened(interface, "tree", {.timeout = kPatience});
       return 0;
     } catch (const Error& error) {
       return failed_with(error.code());

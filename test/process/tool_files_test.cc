@@ -21,7 +21,7 @@ class ToolFiles : public testing::Test {
     return {"serve", directory, "--name", name, "--state", world_.file("state")};
   }
   Finished files(std::vector<std::string> words, const std::string& input = {}) {
-    words.insert(words.begin(), {"files", "tree"});
+    words.insert(words.begin(), {"files", "tree", "--timeout", "30"});
     return world_.run(words, {.input = input});
   }
   void refused(const std::vector<std::string>& words, int status, const char* part) {
