@@ -52,12 +52,10 @@ void Places::forget(const Handle& folder, std::string_view name) {
   const std::lock_guard guard(mutex_);
   const auto there = at_.find(place);
   if (there == at_.end()) return;
-  const Handle file = there->second;
-  drop(file, place);
+  drop(there->second, place);
 }
 
-// Under the mutex.
-void Places::drop(const Handle& file, const Place& place) {
+void Places::drop(Handle file, const Place& place) {
   at_.erase(place);
   const auto found = noted_.find(file);
   if (found == noted_.end()) return;

@@ -47,7 +47,8 @@ class Places {
 
   Done<base::FileDescriptor> open_noted(const Handle& file, std::size_t depth);
   std::vector<Place> places_of(const Handle& file);
-  void drop(const Handle& file, const Place& place);
+  // Under the mutex. `file`: a copy, since one that stands in `at_` goes.
+  void drop(Handle file, const Place& place);
   void note_all();
   void note_in(const Handle& folder, std::vector<Handle>& folders);
 
