@@ -53,8 +53,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // Serves in this thread until `stop`. The thread has a umask of its own from then on, 0, and shares no
-  // working directory with others. ok, refused (the
-  // kernel does not let it have them), cancelled (Interface::cancel), forked.
+  // working directory with others; where a container forbids that, the process has that umask. ok, refused
+  // (the kernel does not let it give up rights), cancelled (Interface::cancel), forked.
   Status run() noexcept;
   // Has all that serve leave.
   void stop() noexcept;
