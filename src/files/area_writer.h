@@ -1,7 +1,7 @@
 #pragma once
 // The server's side of its areas: puts there what clerks are to find, and takes out what is no longer so.
-// What was found is put before the server answers, and what changes is taken out before: so whoever reads
-// behind an answer finds nothing of before it.
+// A finding is put before the server answers, and a change takes out what it concerns before it is made: so
+// whoever reads behind an answer finds nothing of before it.
 //
 // Threads: one at a time. Owner: its maker; the segment outlives it.
 #include <cstddef>

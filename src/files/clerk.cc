@@ -88,8 +88,7 @@ Clerk::Clerk(Interface& interface, std::string_view name, const Options& options
       name_(name),
       options_(options),
       session_(open_session(library::deadline_in(options.timeout))) {
-  root_ = session_->about.root;
-  squashes_root_ = session_->about.squashes_root != 0;
+  about_ = session_->about;
 }
 
 Clerk::~Clerk() = default;
@@ -98,7 +97,10 @@ Clerk::Counts Clerk::counts() const noexcept {
   return {found_.load(std::memory_order_relaxed), asked_.load(std::memory_order_relaxed)};
 }
 
-Handle Clerk::root() const { return root_; }
+Handle Clerk::root() const {
+  const std::lock_guard guard(mutex_);
+  return about_.root;
+}
 
 // --- the server
 
@@ -123,7 +125,7 @@ Clerk::Look Clerk::session(library::Deadline deadline) {
   }
   const std::lock_guard guard(mutex_);
   session_ = made;
-  if (made != nullptr) squashes_root_ = made->about.squashes_root != 0;
+  if (made != nullptr) about_ = made->about;
   opening_ = false;
   interface_.changed();
   return made;
@@ -211,7 +213,7 @@ Done<std::vector<std::uint32_t>> Clerk::groups_of(std::uint32_t user) {
 
 bool Clerk::squashes_root() const {
   const std::lock_guard guard(mutex_);
-  return squashes_root_;
+  return about_.squashes_root != 0;
 }
 
 Fault Clerk::judge_caller(const Caller& caller, const Handle& file, Kind kind, Right right, bool& by_server) {

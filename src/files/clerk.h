@@ -26,6 +26,7 @@
 #include "base/namespaces.h"
 #include "files/areas.h"
 #include "files/rights.h"
+#include "files/service.h"
 #include "files/store.h"
 #include "hamlyn/core/interface.h"
 #include "library/wait/deadline.h"
@@ -115,11 +116,10 @@ class Clerk final : public Store {
   Interface& interface_;
   const std::string name_;
   const Options options_;
-  Handle root_;
   mutable std::mutex mutex_;  // guards the following
   Look session_;
-  bool squashes_root_ = false;  // the last server that was met
-  bool opening_ = false;        // a thread makes one
+  About about_;           // of the last server that was met
+  bool opening_ = false;  // a thread makes one
   struct Groups {
     std::vector<std::uint32_t> all;
     library::Clock::time_point until;

@@ -237,30 +237,28 @@ RoomAnswer Service::room() {
 CountAnswer Service::write(std::uint32_t user, const Handle& file, std::uint64_t offset,
                            std::span<const std::byte> data) {
   const Who who(*this, user);
+  return put(file, offset, (offset + data.size()) / kBlock,
+             [&] { return store_.write(who.caller, file, offset, data); });
+}
+
+CountAnswer Service::append(std::uint32_t user, const Handle& file, std::span<const std::byte> data) {
+  const Who who(*this, user);
+  constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+  return put(file, kEnd, kEnd, [&] { return store_.append(who.caller, file, data); });
+}
+
+// A write behind the end lengthens the block where the end was, too.
+template <class Act>
+CountAnswer Service::put(const Handle& file, std::uint64_t offset, std::uint64_t last, Act act) {
   Changing changing(*this, {file});
   // From here on nothing of the file is put into the areas: what is seen of its end is true of them.
   const Done<Attributes> before = store_.attributes(file);
   if (!before) return {before.fault, 0};
   changing.take_out([&](AreaWriter& areas) {
     areas.forget_attributes(file);
-    // A write behind the end lengthens the block where the end was, too.
-    const std::uint64_t first = std::min(offset, before.value.size) / kBlock;
-    areas.forget_data(file, first, (offset + data.size()) / kBlock);
+    areas.forget_data(file, std::min(offset, before.value.size) / kBlock, last);
   });
-  const Done<std::size_t> done = store_.write(who.caller, file, offset, data);
-  return {done.value != 0 ? Fault::none : done.fault, done.value};
-}
-
-CountAnswer Service::append(std::uint32_t user, const Handle& file, std::span<const std::byte> data) {
-  const Who who(*this, user);
-  Changing changing(*this, {file});
-  const Done<Attributes> before = store_.attributes(file);
-  if (!before) return {before.fault, 0};
-  changing.take_out([&](AreaWriter& areas) {
-    areas.forget_attributes(file);
-    areas.forget_data(file, before.value.size / kBlock, ~std::uint64_t{0});
-  });
-  const Done<std::size_t> done = store_.append(who.caller, file, data);
+  const Done<std::size_t> done = act();
   return {done.value != 0 ? Fault::none : done.fault, done.value};
 }
 

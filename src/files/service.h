@@ -129,6 +129,9 @@ class Service {
   Stripe& stripe_of(const Handle& file) noexcept;
   // Puts what is there now of a file that was found.
   void show_attributes(const Handle& file);
+  // Has data written from there on, at most to the file's end now, up to that block.
+  template <class Act>
+  CountAnswer put(const Handle& file, std::uint64_t offset, std::uint64_t last, Act act);
   template <class Make>
   FoundAnswer make(const Handle& folder, std::string_view name, Make make);
   Fault take_out(std::uint32_t user, const Handle& folder, std::string_view name, bool directory);

@@ -129,8 +129,9 @@ Status Terminus::put_telling(const Ticket& to, std::uint64_t word, const Ticket&
 
 bool Terminus::put_telling_at_once(const Ticket& to, std::uint64_t word, const Ticket& at,
                                    std::span<const std::byte> data, std::uint64_t offset) noexcept {
+  if (data.size() > interface::kInlineData) return false;
   base::RunLock& lock = interface_.engine().lock();
-  if (data.size() > interface::kInlineData || !lock.enter_quickly()) [[unlikely]] {
+  if (!lock.enter_quickly()) [[unlikely]] {
     const base::RunLockGuard guard(lock);  // whoever is kept out comes in the other way
     return false;
   }

@@ -143,7 +143,7 @@ class Runtime {
     std::array<PutMessage, kRow> messages;
   };
   // Small gets that have not left: as many bytes each, from places at one distance, into memory without gaps.
-  // They leave as one question. The batch counts them as one.
+  // The whole run leaves as one question, and the batch counts it as one.
   struct GetRun {
     std::uint32_t rank = 0;
     std::uint32_t count = 0, chunk = 0;

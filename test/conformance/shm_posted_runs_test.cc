@@ -182,7 +182,7 @@ TEST_P(PostedRuns, do_what_deposit_does_with_each_bit_of_a_put_that_a_buffer_tel
   }
 }
 
-// What else a slot does with a put, or forbids, the long way sees to.
+// The long way sees to all else that a slot does with a put, or forbids.
 TEST_P(PostedRuns, leave_puts_to_deposit_that_do_more_than_land) {
   carol.core.make_queue(64);
   interface::Terminus puts(alice.core, 4);

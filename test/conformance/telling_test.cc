@@ -121,7 +121,7 @@ TEST_P(Telling, puts_of_a_slot_that_has_gone_take_no_buffer) {
       ASSERT_TRUE(first_told().has_value());
       ASSERT_NO_FATAL_FAILURE(post(inbox));
       const auto data = pattern(length, 1);
-      // It is on its way when the slot goes.
+      // The put is on its way when the slot goes.
       const Ticket gone = window.ticket();
       const Status status = terminus.put_telling(inbox.ticket(), kWord, gone, data, 0, {.acknowledged = true},
                                                  &handle, nullptr);
@@ -316,7 +316,7 @@ TEST_P(Telling, puts_that_are_made_by_hand_change_nothing) {
 
 // An opening is a link's own.
 TEST_P(Telling, puts_by_another_processs_opening_are_refused) {
-  if (carol.id == alice.id) GTEST_SKIP() << "there is no other";
+  if (carol.id == alice.id) GTEST_SKIP() << "SKIPPED: on this fabric one link is both ends'";
   OwnedPostedSlot inbox(bob, queue, {.buffers = 4});
   ASSERT_NO_FATAL_FAILURE(post(inbox));
   const std::uint64_t refused = bob.refused(Refusal::stale_generation);

@@ -142,6 +142,7 @@ TEST(Areas, that_were_scribbled_over_give_what_was_put_there_or_nothing) {
       Areas areas({2, 2, 2, 2, 3});
       const std::size_t begin = sizeof(Versioned<AreasHeader>);
       std::map<std::uint64_t, std::uint64_t> sizes;  // attributes, by file
+      int found_there = 0;
       for (int step = 0; step != 300; ++step) {
         const std::uint64_t number = 1 + below(6);
         const Handle file = handle_of(number);
@@ -162,8 +163,10 @@ TEST(Areas, that_were_scribbled_over_give_what_was_put_there_or_nothing) {
             break;
           default: {
             Attributes seen;
-            if (areas.reader.attributes(file, seen, 1s) == Status::ok)
+            if (areas.reader.attributes(file, seen, 1s) == Status::ok) {
               all.expect(seen.size == sizes[number], "attributes");
+              ++found_there;
+            }
             std::string text;
             if (areas.reader.link(file, text, 1s) == Status::ok)
               all.expect(text == "target " + std::to_string(number), "a link");
@@ -179,6 +182,7 @@ TEST(Areas, that_were_scribbled_over_give_what_was_put_there_or_nothing) {
           }
         }
       }
+      all.expect(found_there > 0, "something was found");
     });
     hosted.run();
   });

@@ -1,8 +1,10 @@
 // A file service where packets are lost, late and repeated, links are cut, and the server dies: what a clerk
 // says is what the tree is.
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "files/area_reader.h"
 #include "files/clerk.h"
 #include "files/service.h"
 #include "hamlyn/rpc.h"
@@ -267,6 +269,125 @@ TEST(HostedFiles, show_what_was_written_to_whoever_reads_afterwards) {
         }
       });
     }
+    hosted.run();
+  });
+}
+
+// --- several threads of the server, as one thread that does something in the middle of something else
+
+struct Server {
+  // Does something with any of a few names and files. Names are changed by no two threads at a time.
+  void act(bool names);
+
+  sim::Generator chance;
+  Service& service;
+  std::vector<Handle> folders, files;
+};
+
+void Server::act(bool names) {
+  const Handle &folder = folders[chance.below(2)], &other = folders[chance.below(2)];
+  const std::string name = name_of(chance.below(3)), new_name = name_of(chance.below(3));
+  const Handle file = files.empty()
+                          ? folder
+                          : files[files.size() - 1 - chance.below(std::min<std::uint64_t>(files.size(), 4))];
+  const std::string data(1 + chance.below(9'000), static_cast<char>('a' + chance.below(26)));
+  switch (chance.below(names ? 12 : 8)) {
+    case 0:
+      static_cast<void>(service.write(0, file, chance.below(100'000), std::as_bytes(std::span(data))));
+      break;
+    case 1:
+      static_cast<void>(service.append(0, file, std::as_bytes(std::span(data))));
+      break;
+    case 2:
+      static_cast<void>(service.change(0, file, wanted({.size = chance.below(100'000)})));
+      break;
+    case 3:
+      static_cast<void>(service.folder(0, folder, 0));
+      break;
+    case 4:
+      static_cast<void>(service.attributes(file));
+      break;
+    case 5:
+      static_cast<void>(service.load(0, file, chance.below(2)));
+      break;
+    case 6:
+    case 7: {
+      const FoundAnswer seen = service.look_up(0, folder, name);
+      if (seen.fault == Fault::none) files.push_back(seen.found.handle);
+      break;
+    }
+    case 8:
+      static_cast<void>(service.create(0, folder, name, 0644, false));
+      break;
+    case 9:
+      static_cast<void>(service.remove(0, folder, name));
+      break;
+    case 10:
+      static_cast<void>(
+          service.rename(0, folder, name, other, new_name, static_cast<Renaming>(chance.below(3))));
+      break;
+    default:
+      static_cast<void>(service.link(0, file, folder, name));
+  }
+}
+
+// When nothing is under way, the areas have what is there, or nothing.
+void expect_true(Hosted& all, AreaReader& areas, MemoryStore& store, const std::vector<Handle>& folders) {
+  for (const Handle& folder : folders) {
+    Attributes seen;
+    if (areas.attributes(folder, seen, 1s) == Status::ok)
+      all.expect(seen == store.attributes(folder).value, "a folder's attributes");
+    for (std::uint64_t number = 0; number != 3; ++number) {
+      Handle file;
+      const auto is = store.look_up(kRoot, folder, name_of(number));
+      if (areas.look_up(folder, name_of(number), file, 1s) == Status::ok)
+        all.expect(file == is.value.handle, "a name");
+      if (is.fault != Fault::none) continue;
+      if (areas.attributes(is.value.handle, seen, 1s) == Status::ok)
+        all.expect(seen == is.value.attributes, "a file's attributes");
+      std::vector<std::byte> data(kBlock), there(kBlock);
+      std::size_t done = 0;
+      for (std::uint64_t block = 0; block != 2; ++block)
+        if (areas.data({is.value.handle, block}, 0, data, done, 1s) == Status::ok)
+          all.expect(
+              done == store.read(kRoot, is.value.handle, block * kBlock, there).value &&
+                  std::equal(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(done), there.begin()),
+              "a file's data");
+    }
+    FolderRecord record;
+    std::vector<std::string> names, are;
+    if (areas.folder({folder, 0}, record, 1s) != Status::ok) continue;
+    Name name;
+    for (std::size_t at = 0; take(record, at, name);) names.emplace_back(name.text);
+    store.list(kRoot, folder, 0, [&](const Name& each) { return are.emplace_back(each.text), true; });
+    all.expect(names == are, "a folder's names");
+  }
+}
+
+TEST(HostedFiles, leave_in_the_areas_what_is_there_whatever_comes_between) {
+  for_each_seed(20, [](std::uint64_t seed) {
+    Hosted hosted;
+    hosted.add([seed](Hosted& all) {
+      Interface interface;
+      MemoryStore store;
+      const Handle folder = store.make_directory(kRoot, store.root(), "f", 0755).value.handle;
+      const AreasHeader header = lay_out({64, 64, 4, 16, 32}, 1, seed);
+      Segment segment(interface, {.bytes = bytes_of(header), .sharing = Sharing::mapped_read_only});
+      AreaWriter areas(segment, header);
+      Service service(store, areas, segment.ticket(), groups_of);
+      Import import(interface, segment.ticket(), {.access = Access::read_only});
+      AreaReader reader(import, 1s);
+      Server server{sim::Generator(seed), service, {store.root(), folder}, {}};
+      for (int step = 0; step != 300 && all.alive(); ++step) {
+        const bool names = server.chance.below(2) != 0;  // one of the two changes names
+        store.between = [&] {
+          if (server.chance.below(3) == 0) server.act(!names);
+        };
+        server.act(names);
+        store.between = nullptr;
+        expect_true(all, reader, store, server.folders);
+      }
+    });
     hosted.run();
   });
 }

@@ -58,7 +58,7 @@ void write_file(const fs::path& path, std::string_view text) { std::ofstream(pat
 class LocalStoreTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "files are opened by their handles as root alone";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: other users can only be tried as root";
     umask(0);
     store.emplace(folder.path(), kKey);
   }

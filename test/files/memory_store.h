@@ -3,9 +3,11 @@
 // directory is compared with.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/rights.h"
@@ -19,14 +21,20 @@ class MemoryStore final : public files::Store {
  public:
   MemoryStore() { root_ = make(files::Kind::directory, 0777, {}); }
 
+  // Called before and behind each operation, as if another thread of the server came between. Empty: nobody
+  // does.
+  std::function<void()> between;
+
   files::Handle root() const override { return root_; }
   files::Done<files::Attributes> attributes(const files::Handle& file) override {
+    const Turn turn(*this);
     Node* const node = find(file);
     if (node == nullptr) return {files::Fault::stale, {}};
     return {files::Fault::none, attributes_of(*node)};
   }
   files::Done<files::Found> look_up(const files::Caller& caller, const files::Handle& folder,
                                     std::string_view name) override {
+    const Turn turn(*this);
     const auto at = may_change(caller, folder, name, files::Right::search);
     if (!at) return {at.fault, {}};
     const auto there = at.value->names.find(std::string(name));
@@ -34,6 +42,7 @@ class MemoryStore final : public files::Store {
     return found(there->second);
   }
   files::Done<std::string> read_link(const files::Handle& link) override {
+    const Turn turn(*this);
     Node* const node = find(link);
     if (node == nullptr) return {files::Fault::stale, {}};
     if (node->is.kind != files::Kind::symbolic_link) return {files::Fault::invalid, {}};
@@ -42,6 +51,7 @@ class MemoryStore final : public files::Store {
   // The cookie of a name is its place in the order of their making: an order that no change moves.
   files::Done<bool> list(const files::Caller& caller, const files::Handle& folder, std::uint64_t cookie,
                          const std::function<bool(const files::Name&)>& each) override {
+    const Turn turn(*this);
     const auto at = may_change(caller, folder, "a", files::Right::read);
     if (!at) return {at.fault, {}};
     std::map<std::uint64_t, std::string> order;
@@ -55,6 +65,7 @@ class MemoryStore final : public files::Store {
   }
   files::Done<std::size_t> read(const files::Caller& caller, const files::Handle& file, std::uint64_t offset,
                                 std::span<std::byte> into) override {
+    const Turn turn(*this);
     const auto node = may_use(caller, file, files::Right::read);
     if (!node) return {node.fault, 0};
     const auto& data = node.value->data;
@@ -65,6 +76,7 @@ class MemoryStore final : public files::Store {
   }
   files::Done<std::size_t> write(const files::Caller& caller, const files::Handle& file, std::uint64_t offset,
                                  std::span<const std::byte> data) override {
+    const Turn turn(*this);
     const auto node = may_use(caller, file, files::Right::write);
     if (!node) return {node.fault, 0};
     auto& all = node.value->data;
@@ -75,11 +87,13 @@ class MemoryStore final : public files::Store {
   }
   files::Done<std::size_t> append(const files::Caller& caller, const files::Handle& file,
                                   std::span<const std::byte> data) override {
+    const Turn turn(*this);
     Node* const node = find(file);
     return write(caller, file, node == nullptr ? 0 : node->data.size(), data);
   }
   files::Done<files::Attributes> change(const files::Caller& caller, const files::Handle& file,
                                         const files::Changes& changes) override {
+    const Turn turn(*this);
     Node* const node = find(file);
     if (node == nullptr) return {files::Fault::stale, {}};
     if (changes.size) {
@@ -100,14 +114,17 @@ class MemoryStore final : public files::Store {
   }
   files::Done<files::Found> create(const files::Caller& caller, const files::Handle& folder,
                                    std::string_view name, std::uint32_t mode, bool fresh) override {
+    const Turn turn(*this);
     return make_at(caller, folder, name, files::Kind::file, mode, !fresh);
   }
   files::Done<files::Found> make_directory(const files::Caller& caller, const files::Handle& folder,
                                            std::string_view name, std::uint32_t mode) override {
+    const Turn turn(*this);
     return make_at(caller, folder, name, files::Kind::directory, mode, false);
   }
   files::Done<files::Found> make_symbolic_link(const files::Caller& caller, const files::Handle& folder,
                                                std::string_view name, std::string_view target) override {
+    const Turn turn(*this);
     auto made = make_at(caller, folder, name, files::Kind::symbolic_link, 0777, false);
     if (!made) return made;
     const auto bytes = std::as_bytes(std::span(target));
@@ -116,6 +133,7 @@ class MemoryStore final : public files::Store {
   }
   files::Done<files::Attributes> link(const files::Caller& caller, const files::Handle& file,
                                       const files::Handle& folder, std::string_view name) override {
+    const Turn turn(*this);
     Node* const node = find(file);
     if (node == nullptr) return {files::Fault::stale, {}};
     if (node->is.kind == files::Kind::directory) return {files::Fault::not_permitted, {}};
@@ -128,14 +146,17 @@ class MemoryStore final : public files::Store {
   }
   files::Fault remove(const files::Caller& caller, const files::Handle& folder,
                       std::string_view name) override {
+    const Turn turn(*this);
     return take_out(caller, folder, name, false);
   }
   files::Fault remove_directory(const files::Caller& caller, const files::Handle& folder,
                                 std::string_view name) override {
+    const Turn turn(*this);
     return take_out(caller, folder, name, true);
   }
   files::Fault rename(const files::Caller& caller, const files::Handle& from, std::string_view name,
                       const files::Handle& to, std::string_view new_name, files::Renaming how) override {
+    const Turn turn(*this);
     const auto out = may_change(caller, from, name, files::Right::write);
     const auto into = may_change(caller, to, new_name, files::Right::write);
     if (!out || !into) return out ? into.fault : out.fault;
@@ -162,11 +183,28 @@ class MemoryStore final : public files::Store {
     return files::Fault::none;
   }
   files::Fault sync(const files::Handle& file) override {
+    const Turn turn(*this);
     return find(file) == nullptr ? files::Fault::stale : files::Fault::none;
   }
   files::Done<files::Room> room() override { return {files::Fault::none, {.block = 4096}}; }
 
  private:
+  // Has something done before and behind each operation, but for those that it makes itself.
+  class Turn {
+   public:
+    explicit Turn(MemoryStore& store) : store_(store) { come_between(); }
+    ~Turn() { come_between(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    void come_between() const {
+      if (store_.between == nullptr || std::exchange(store_.within_, true)) return;
+      store_.between();
+      store_.within_ = false;
+    }
+    MemoryStore& store_;
+  };
   struct Node {
     files::Attributes is;
     std::vector<std::byte> data;
@@ -262,6 +300,7 @@ class MemoryStore final : public files::Store {
     return files::Fault::none;
   }
 
+  bool within_ = false;
   std::map<files::Handle, Node> nodes_;
   files::Handle root_;
   std::uint64_t last_ = 0;

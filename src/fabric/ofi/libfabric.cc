@@ -51,7 +51,8 @@ const int heard_of = pthread_atfork(before_fork, after_fork, after_fork);
 
 // libinfinipath, which comes with libfabric, handles SIGTERM and others from its constructor on, and ends the
 // process with status 1. KeptSignals takes that back after some 30 ms; this variable keeps it from beginning.
-// It is set before main, for no other thread may read the environment meanwhile. What the user has set stays.
+// The variable is set before main, for no other thread may read the environment meanwhile. What the user has
+// set stays.
 [[maybe_unused]] const int told_to_leave_signals = setenv("IPATH_NO_BACKTRACE", "1", 0);
 
 }  // namespace
